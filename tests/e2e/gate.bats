@@ -116,6 +116,13 @@ record_puppet() {
 	[ "$(in_xml out.xml testsuite failures)" = 2 ]
 }
 
+@test "an annotation stands beside the line that memory comes from" {
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK --stacks=alloc --stack-frames=python -o run.mscope -- "$ROOT/tests/e2e/three_leaks"
+	GITHUB_WORKSPACE=$ROOT run -8 --separate-stderr report -f github --fail-on growth=1M --warmup 1allocs run.mscope
+	[[ ${lines[0]} == "::error file=tests/e2e/three_leaks,line=12,title=memscope-bpf%3A growth::"*" allocated in allocate (three_leaks:12) < "* ]]
+}
+
 @test "names that try to break out are text in both formats" {
 	hostile_files=("$ROOT"/tests/golden/*.mscope)
 	"$WORKLOADS/hostile_dump" hostile.mscope

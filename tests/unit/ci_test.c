@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "render/ci.h"
@@ -71,11 +72,28 @@ static void test_annotations(void **state)
 
 		string_append_text(&title, cases[i].title);
 		string_append_text(&text, cases[i].text);
-		ci_annotation(&out, "error", &title, &text);
+		ci_annotation(&out, "error", NULL, &title, &text);
 		assert_text(&out, cases[i].expected);
 		string_fini(&title);
 		string_fini(&text);
 	}
+}
+
+static void test_annotations_beside_a_line(void **state)
+{
+	const struct ci_line inside = { "/repo/a,b/train.py", 12 },
+			     outside = { "/repository/x.py", 3 };
+	struct string out = { 0 }, text = { 0 };
+
+	(void)state;
+	setenv("GITHUB_WORKSPACE", "/repo", 1);
+	string_append_text(&text, "leak");
+	ci_annotation(&out, "error", &inside, &text, &text);
+	assert_text(&out, "::error file=a%2Cb/train.py,line=12,title=leak::leak\n");
+	ci_annotation(&out, "error", &outside, &text, &text);
+	assert_text(&out, "::error file=/repository/x.py,line=3,title=leak::leak\n");
+	unsetenv("GITHUB_WORKSPACE");
+	string_fini(&text);
 }
 
 int main(void)
@@ -83,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_xml),
 		cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_annotations_beside_a_line),
 	};
 
 	return unit_run("formats of CI servers", tests);

@@ -109,9 +109,11 @@ static void test_a_leak_without_call_stacks(void **state)
 		assert_says(
 			&verdict, 1,
 			"without freeing. To see where in the code, record with --stacks=alloc.");
-		assert_says(&verdict, 2,
-			    ends ? "; at the end it was 0 B, as all processes had ended; the" :
-				   "; at the end it was 200 MiB; the");
+		assert_says(
+			&verdict, 2,
+			ends ? "; at the end it was 0 B, as all processes had ended (200 MiB had not been"
+			       " freed); the" :
+			       "; at the end it was 200 MiB; the");
 		verdict_fini(&verdict);
 		done(&reader);
 	}

@@ -121,6 +121,17 @@ uint64_t process_held_bytes(const struct process *process)
 	return bytes;
 }
 
+uint64_t process_left_bytes(const struct process *process)
+{
+	uint64_t bytes = 0;
+	uint32_t space;
+
+	for (space = 0; space < MS_SPACES_COUNT; space++)
+		if (usage_is_on_device((uint8_t)space))
+			bytes += process->spaces[space].exit_bytes;
+	return bytes;
+}
+
 uint64_t process_on_devices_bytes(const struct process *process)
 {
 	uint64_t bytes = 0;

@@ -25,6 +25,9 @@ uint64_t process_held_bytes(const struct process *process);
 /* The same of usage_is_on_device(). */
 uint64_t process_on_devices_bytes(const struct process *process);
 
+/* Of those: what was live when it exited. */
+uint64_t process_left_bytes(const struct process *process);
+
 /* Counts for how long less was traced than usual. Returns 0. */
 int process_note_budget(struct process *process, const struct ms_budget *budget);
 

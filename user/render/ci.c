@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/ci.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- XML ------------------------------------------------------------------------------------- */
@@ -61,12 +62,12 @@ void ci_xml_string(struct string *out, const struct string *text)
 
 /* ---- GitHub ---------------------------------------------------------------------------------- */
 
-static void append_escaped(struct string *out, const struct string *text, const char *special)
+static void append_escaped(struct string *out, const char *text, size_t length, const char *special)
 {
 	size_t i;
 
-	for (i = 0; i < text->length; i++) {
-		const char c = text->bytes[i];
+	for (i = 0; i < length; i++) {
+		const char c = text[i];
 
 		if (c && strchr(special, c))
 			string_append_format(out, "%%%02X", (unsigned char)c);
@@ -75,15 +76,36 @@ static void append_escaped(struct string *out, const struct string *text, const 
 		else
 			string_append_char(out, c);
 	}
-	out->failed |= text->failed;
 }
 
-void ci_annotation(struct string *out, const char *level, const struct string *title,
-		   const struct string *text)
+#define PROPERTY "%\r\n:,"
+
+/* As the repository has it, if it is the one that GitHub has checked out. */
+static const char *in_workspace(const char *path)
 {
-	string_append_format(out, "::%s title=", level);
-	append_escaped(out, title, "%\r\n:,");
+	const char *workspace = getenv("GITHUB_WORKSPACE");
+	const size_t length = workspace ? strlen(workspace) : 0;
+
+	return length && !strncmp(path, workspace, length) && path[length] == '/' ?
+		       path + length + 1 :
+		       path;
+}
+
+void ci_annotation(struct string *out, const char *level, const struct ci_line *at,
+		   const struct string *title, const struct string *text)
+{
+	string_append_format(out, "::%s ", level);
+	if (at) {
+		const char *path = in_workspace(at->path);
+
+		string_append_text(out, "file=");
+		append_escaped(out, path, strlen(path), PROPERTY);
+		string_append_format(out, ",line=%u,", at->line);
+	}
+	string_append_text(out, "title=");
+	append_escaped(out, title->bytes, title->length, PROPERTY);
 	string_append_text(out, "::");
-	append_escaped(out, text, "%\r\n");
+	append_escaped(out, text->bytes, text->length, "%\r\n");
 	string_append_char(out, '\n');
+	out->failed |= title->failed || text->failed;
 }

@@ -131,7 +131,7 @@ static void annotate(struct string *out, const char *level, const char *what, st
 	struct string title = { 0 };
 
 	string_append_format(&title, "memscope-bpf diff: %s", what);
-	ci_annotation(out, level, &title, text);
+	ci_annotation(out, level, NULL, &title, text);
 	string_fini(&title);
 	string_clear(text);
 }

@@ -5,15 +5,23 @@
 #include "render/gate_words.h"
 #include "render/finding_words.h"
 #include "render/report_words.h"
+#include "render/stack_words.h"
 
-static void annotate(struct string *out, const char *level, const char *what, struct string *text)
+static void annotate_line(struct string *out, const char *level, const struct frame *line,
+			  const char *what, struct string *text)
 {
+	const struct ci_line at = { line ? line->source : NULL, line ? line->line : 0 };
 	struct string title = { 0 };
 
 	string_append_format(&title, "memscope-bpf: %s", what);
-	ci_annotation(out, level, &title, text);
+	ci_annotation(out, level, line ? &at : NULL, &title, text);
 	string_fini(&title);
 	string_clear(text);
+}
+
+static void annotate(struct string *out, const char *level, const char *what, struct string *text)
+{
+	annotate_line(out, level, NULL, what, text);
 }
 
 /* Where it was, if there are several. */
@@ -62,16 +70,23 @@ static void annotate_findings(struct string *out, const struct report *report,
 	size_t i;
 
 	for (i = 0; i < recording->findings_count; i++) {
-		const struct finding *finding = recording->findings[i].finding;
+		const struct report_finding *numbered = &recording->findings[i];
+		const struct finding *finding = numbered->finding;
+		const struct frame *line = NULL;
 
 		if (gate_has(gate, recording, finding) != asked_for)
 			continue;
 		finding_words_append(&text, recording, finding);
 		append_place(&text, report, recording);
 		string_append_text(&text, "\n");
+		if (numbered->stack) {
+			line = stack_words_own_line(&recording->state->stacks, numbered->stack);
+			finding_words_site(&text, recording, numbered);
+			string_append_text(&text, "\n");
+		}
 		gate_append_evidence(&text, recording, finding, "\n");
-		annotate(out, level_of(finding, asked_for), finding_rule_name(finding->rule),
-			 &text);
+		annotate_line(out, level_of(finding, asked_for), line,
+			      finding_rule_name(finding->rule), &text);
 	}
 	string_fini(&text);
 }

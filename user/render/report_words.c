@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "ledger/process.h"
 #include "render/field.h"
 #include "render/finding_words.h"
 #include "render/identity_words.h"
@@ -364,21 +365,6 @@ static void append_suspect(struct string *out, const struct report_recording *wh
 	}
 }
 
-/* Call stacks are not recorded unless they are asked for: how to ask. NULL: it would not help. */
-static const char *lacking_stacks(const struct report_recording *where,
-				  const struct finding *finding)
-{
-	const uint32_t ops = report_finding_call_ops(finding->rule);
-
-	if (ops & ~(1u << MS_OP_ALLOC))
-		return where->call_sites.waits ? NULL : "waits";
-	if (where->state->stacks.stacks_count)
-		return NULL;
-	return ops || (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK && finding->bytes) ?
-		       "alloc" :
-		       NULL;
-}
-
 /* What would have helped, and what to do: of the gravest finding alone. */
 static void say_remedy(struct verdict *verdict, const struct report *report)
 {
@@ -400,7 +386,7 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	}
 	if (suggestion)
 		string_append_format(out, "What to do: %s", suggestion);
-	stacks = lacking_stacks(where, finding);
+	stacks = report_finding_lacks_stacks(where, finding);
 	if (suggestion && stacks)
 		string_append_format(out, " To see where in the code, record with --stacks=%s.",
 				     stacks);
@@ -522,6 +508,16 @@ static bool have_ended(const struct report_recording *recording)
 	return recording->processes_count;
 }
 
+static uint64_t left_bytes(const struct report_recording *recording)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		bytes += process_left_bytes(recording->processes[i].process);
+	return bytes;
+}
+
 #define NOT_NAMED "a device that no recorded call has named"
 #define RAN_BEFORE \
 	" (a process was running before; its next call like cuCtxGetDevice would name it)"
@@ -547,8 +543,12 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	string_append_format(out, ": %s at ", string_size(peak, device->peak_bytes));
 	report_append_time(out, where, device->peak_ts_ns);
 	string_append_format(out, "; at the end it was %s", string_size(live, device->live_bytes));
-	if (!device->live_bytes && have_ended(where))
+	if (!device->live_bytes && have_ended(where)) {
 		string_append_text(out, ", as all processes had ended");
+		if (left_bytes(where))
+			string_append_format(out, " (%s had not been freed)",
+					     REPORT_SIZE(left_bytes(where)));
+	}
 	if (where->processes_count) {
 		string_append_text(out, "; the process with the highest peak is ");
 		identity_words_process(out, where->processes[0].process);

@@ -140,6 +140,19 @@ void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 	}
 }
 
+const struct frame *stack_words_own_line(const struct stacks *stacks, const struct stack *stack)
+{
+	size_t i;
+
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (is_python(frame) && frame->line && frame->source[0] && !is_installed(frame))
+			return frame;
+	}
+	return NULL;
+}
+
 const char *stack_words_end(uint8_t end)
 {
 	static const char *const words[] = {

@@ -27,6 +27,9 @@ void stack_words_append_function(struct string *out, const struct frame *frame);
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			      const struct stack *stack);
 
+/* The innermost line of the program itself, in Python; NULL: none is known. */
+const struct frame *stack_words_own_line(const struct stacks *stacks, const struct stack *stack);
+
 /* Why it ends, an enum ms_stack_end: in words, and as JSON has it. */
 const char *stack_words_end(uint8_t end);
 const char *stack_words_end_name(uint8_t end);

@@ -68,3 +68,17 @@ void report_finding_find_site(const struct report_recording *recording,
 			finding->rule == FINDING_TEMPORARY ? finding->row : MS_NO_ROW,
 			&numbered->stack_ns);
 }
+
+const char *report_finding_lacks_stacks(const struct report_recording *where,
+					const struct finding *finding)
+{
+	const uint32_t ops = report_finding_call_ops(finding->rule);
+
+	if (ops & ~(1u << MS_OP_ALLOC))
+		return where->call_sites.waits ? NULL : "waits";
+	if (where->state->stacks.stacks_count)
+		return NULL;
+	return ops || (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK && finding->bytes) ?
+		       "alloc" :
+		       NULL;
+}

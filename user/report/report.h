@@ -205,6 +205,13 @@ struct report {
 /* Calls whose time, or number, is what the rule goes by; bit set of enum ms_op. */
 uint32_t report_finding_call_ops(enum finding_rule rule);
 
+/*
+ * Call stacks are not recorded unless they are asked for: the value of record's --stacks that would
+ * have told where the finding comes from. NULL: none, or they were.
+ */
+const char *report_finding_lacks_stacks(const struct report_recording *where,
+					const struct finding *finding);
+
 /* Sets the finding's stack, and how much of it is from there. */
 void report_finding_find_site(const struct report_recording *recording,
 			      struct report_finding *numbered);

@@ -102,11 +102,26 @@ static const char *not_written(char text[64], uint64_t records)
 	return text;
 }
 
+/* "905 KiB", of a ring "905 KiB of the last 1.18 s". */
+static void of_the_last(char text[64], const struct recorder_counts *counts, const struct run *run)
+{
+	const uint64_t from_ns =
+		counts->oldest_ns > run->start_ns ? counts->oldest_ns : run->start_ns;
+	char size[STRING_NUMBER_BYTES], length[STRING_NUMBER_BYTES];
+
+	string_size(size, counts->bytes);
+	if (counts->oldest_ns && from_ns <= run->end_ns)
+		snprintf(text, 64, "%s of the last %s", size,
+			 string_duration(length, run->end_ns - from_ns));
+	else
+		snprintf(text, 64, "%s", size);
+}
+
 static void tell_result(const struct run *run)
 {
 	const struct recorder_counts counts = recorder_counts(run->recorder);
 	const char *result = recorder_result(run->recorder), *ring = recorder_ring(run->recorder);
-	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[64];
 	char lost[STRING_NUMBER_BYTES], unwritten[64];
 
 	if (counts.unwritten_records)
@@ -116,7 +131,7 @@ static void tell_result(const struct run *run)
 			    counts.gone_records ? ", or are no longer in the file" : "");
 	string_count(seen, losses_kept(&run->losses));
 	string_duration(took, run->end_ns - run->start_ns);
-	string_size(size, counts.bytes);
+	of_the_last(size, &counts, run);
 	string_count(lost, losses_count(&run->losses));
 	not_written(unwritten, counts.unwritten_records);
 	/* What a ring or a bundle holds is not all that was seen. */

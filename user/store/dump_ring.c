@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/place.h"
@@ -225,7 +226,9 @@ static int begin_segment(struct dump_ring *ring)
 	free(path);
 	if (err)
 		return err;
-	ring->segments[ring->count++] = (struct dump_ring_segment){ .number = ring->next++ };
+	ring->segments[ring->count++] =
+		(struct dump_ring_segment){ .number = ring->next++,
+					    .begin_ns = clock_monotonic_ns() };
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 struct dump_ring_segment {
 	uint64_t number; /* its name */
 	uint64_t bytes;
+	uint64_t begin_ns; /* when it was begun, CLOCK_MONOTONIC; 0: by another process */
 };
 
 struct dump_ring {

@@ -76,7 +76,7 @@ denied() {
 	wait_for 'grep -q "processes that are not traced call probed functions" agent.err'
 	grep 'agent-p-\(before\|later\)' metrics.txt && fail "in the metrics"
 	# Those that are traced are as exact as without rules.
-	wait_for 'ask /ready | grep -q "^ready$"'
+	assert_equal "$(ask /api/v1/who | jq '.processes[] | select(.comm == "agent-p-yes").exact')" true
 	other_end
 	agent_stop
 	puppet_end

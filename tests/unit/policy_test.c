@@ -17,7 +17,7 @@ static const struct policy_subject training = {
 	.user = "alice",
 	.uid = "1000",
 	.cgroup = "/kubepods.slice/pod7/cri-containerd-abc.scope",
-	.container = "abcdef012345",
+	.container = "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789",
 	.namespace = "ml-training",
 };
 
@@ -39,12 +39,21 @@ static bool is_denied(const char *allow, const char *deny, const struct policy_s
 static void rules_are_about_what_they_say(void **state)
 {
 	static const char *const yes[] = {
-		"comm=python3",           "comm=py*",         "user=alice",        "user=1000",
-		"cgroup=/kubepods*",      "cgroup=*/pod7/*",  "container=abcdef*", "namespace=ml-*",
-		"comm=other, user=alice", " comm = pytho?3 ",
+		"comm=python3",      "comm=py*",
+		"user=alice",        "user=1000",
+		"cgroup=/kubepods*", "cgroup=*/pod7/*",
+		"container=abcdef*", "container=abcdef012345",
+		"namespace=ml-*",    "comm=other, user=alice",
+		" comm = pytho?3 ",
 	};
-	static const char *const no[] = { "comm=python",  "user=100",        "cgroup=pod7",
-					  "container=b*", "namespace=train", "user=bob,comm=perl" };
+	static const char *const no[] = { "comm=python",
+					  "user=100",
+					  "cgroup=pod7",
+					  "container=b*",
+					  "container=bcdef0123456",
+					  "container=abcdef0123457",
+					  "namespace=train",
+					  "user=bob,comm=perl" };
 	size_t i;
 
 	(void)state;

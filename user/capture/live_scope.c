@@ -45,7 +45,7 @@ static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 		log_warning("not enough memory: process %d is denied, and may be recorded", pid);
 	programs_set_target(live->programs, pid, MS_TARGET_DENIED);
 	/* Its end would not be noticed any more, and another process get its pid. */
-	if (proc_read(pid, &info) || info.start_ns != start_ns)
+	if (proc_read(pid, &info) || info.zombie || info.start_ns != start_ns)
 		programs_set_target(live->programs, pid, 0);
 }
 
@@ -94,6 +94,16 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 		map_set(&live->denied, event->pid, before);
 }
 
+/* The kernel side may have let the child in, like its parent before that was denied. */
+static void denied_forked(struct live *live, const struct ms_process *fork)
+{
+	const pid_t child = (pid_t)fork->child_pid;
+
+	/* From its own first call on, it is let in. */
+	if (!live_denies(live, child, fork->child_start_ns))
+		programs_set_target(live->programs, child, 0);
+}
+
 bool live_drops(struct live *live, const struct ms_event *event)
 {
 	uint64_t was_target;
@@ -101,6 +111,8 @@ bool live_drops(struct live *live, const struct ms_event *event)
 	if (!live->denied.count || !is_denied_now(live, (pid_t)event->pid, event->start_ns))
 		return false;
 	was_target = *map_get(&live->denied, event->pid) & WAS_TARGET;
+	if (event->type == MS_TYPE_FORK)
+		denied_forked(live, (const struct ms_process *)event);
 	if (event->type == MS_TYPE_EXEC)
 		denied_executed(live, event);
 	if (event->type != MS_TYPE_EXIT)

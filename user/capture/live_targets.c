@@ -372,9 +372,10 @@ int live_take(void *context, void *record, size_t length)
 	struct live *live = context;
 	int err;
 
+	/* Those of a process that is denied by now are dropped, too. */
+	err = feed_launches(live, event);
 	if (live_drops(live, event))
 		return live->err;
-	err = feed_launches(live, event);
 	if (event->type == MS_TYPE_PYTHON_CODE) {
 		pythons_take(&live->pythons, record, length);
 		return err;

@@ -76,6 +76,17 @@ const char *policy_parse(struct policy_rules *rules, const char *text)
 
 /* ---- what they are about --------------------------------------------------------------------- */
 
+#define ID_LENGTH 64
+
+/* Container engines show the first digits of an id alone. */
+static bool is_beginning(const char *pattern, const char *id)
+{
+	const size_t length = strlen(pattern);
+
+	return strlen(id) == ID_LENGTH && strspn(pattern, "0123456789abcdef") == length &&
+	       !strncmp(id, pattern, length);
+}
+
 static bool is_about(const struct policy_rule *rule, const struct policy_subject *subject)
 {
 	const char *const values[KEYS] = { subject->comm, subject->user, subject->cgroup,
@@ -83,6 +94,8 @@ static bool is_about(const struct policy_rule *rule, const struct policy_subject
 	const char *value = values[rule->key];
 
 	if (*value && !fnmatch(rule->pattern, value, 0))
+		return true;
+	if (rule->key == CONTAINER && is_beginning(rule->pattern, value))
 		return true;
 	return rule->key == USER && *subject->uid && !fnmatch(rule->pattern, subject->uid, 0);
 }

@@ -53,8 +53,11 @@ static void append_site(struct html *html, const struct report_finding *numbered
 	struct string words = { 0 };
 
 	stack_words_append_chain(&words, &html->recording->state->stacks, numbered->stack);
-	string_append_text(html->out, live ? "<div><dt>live, allocated in " :
-					     "<div><dt>time of these calls that was in ");
+	string_append_format(html->out, "<div><dt>%s in ",
+			     numbered->finding->rule == FINDING_FRAGMENTATION ?
+				     "blocks in these segments, made" :
+			     live ? "live, allocated" :
+				    "time of these calls that was");
 	html_text(html, words.bytes, words.length);
 	string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)value);
 	html_value(html, live ? FINDING_BYTES : FINDING_NS, value);

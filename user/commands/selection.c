@@ -130,6 +130,28 @@ static int find_op(const char *name)
 	return -1;
 }
 
+/* What else is meant by what is typed there. */
+static void refuse_event(const struct option_row *row, const char *text)
+{
+	static const struct {
+		const char *begins, *hint;
+	} hints[] = {
+		{ "cu", "; a function is chosen by its name: --api '^cuMemAlloc_v2$'" },
+		{ "wait", "; waits for the device are sync" },
+		{ "sync", "; waits for the device are sync" },
+		{ "malloc", "; allocations are alloc" },
+		{ "kernel", "; kernels are launched: launch" },
+		{ "memcpy", "; copies are copy" },
+		{ "", "" },
+	};
+	size_t i = 0;
+
+	while (strncmp(text, hints[i].begins, strlen(hints[i].begins)) != 0)
+		i++;
+	log_error("--%s: there are no \"%s\" events; choose from %s%s", row->name, text,
+		  row->argument, hints[i].hint);
+}
+
 int selection_parse_events(const struct option_row *row, const char *value, void *settings)
 {
 	struct selection *selection = place(row, settings);
@@ -146,8 +168,7 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 		} else if (op >= 0) {
 			selection->ops |= 1u << op;
 		} else {
-			log_error("--%s: there are no \"%s\" events; choose from %s", row->name,
-				  text, row->argument);
+			refuse_event(row, text);
 			err = -EINVAL;
 		}
 	}

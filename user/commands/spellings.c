@@ -78,6 +78,8 @@ static const struct spelling spellings[] = {
 	{ "record", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ "record", "--call-graph", ADVICE("write --stacks=alloc: stacks are walked by unwind tables") },
 	{ "trace", "--stacks", MEANS("stack", NULL, TRACE_STACKS) },
+	{ "report", "--oom", ADVICE("who held what when memory ran out is in each report; leave it out") },
+	{ "trace", "-z", ADVICE("for calls that succeeded alone: --json, and select(.result == 0) of jq") },
 	/* valgrind */
 	{ "report", "--leak-check", ADVICE(LEAK_GATE) },
 	{ "report", "--error-exitcode", ADVICE(LEAK_GATE) },
@@ -124,7 +126,7 @@ static const struct spelling spellings[] = {
 	{ "trace", "--native", MEANS("stack", NULL, TRACE_STACKS) },
 	{ "record", "--native", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ LIVE, "--aggregate", ADVICE("copies and launches are summed up as it is; leave it out") },
-	{ LIVE, "--live", ADVICE("live: memscope-bpf trace -p PID") },
+	{ LIVE, "--live", ADVICE("trace is live; leave it out") },
 	{ "record", "--force", ADVICE(NO_REPLACING) },
 	{ READING, "--force", ADVICE("files are replaced as it is; leave it out") },
 	/* nsys */

@@ -43,12 +43,16 @@ load recordings
 	run ! grep -q "ended properly\|lacks something\|not whole" report.md report.err
 	mkdir state
 	cp -r run.mscope.ring state/ring
+	# What an agent leaves when memory runs out.
+	cp "$ROOT/tests/golden/dump-1.2.mscope" state/host-1.oom-1.mscope
 	puppet_end
 	# Its recorder has gone.
 	record_kill
 	"$MEMSCOPE" report -f md state > report.md 2> report.err
 	grep -q "was not ended properly" report.md
 	grep -q "state/ring/.*: not whole (no end)" report.err
+	grep -q "state: its ring is read, not the 1 file beside it" report.err
+	"$MEMSCOPE" report -f json state 2> report.err | jq -e '.recordings | length == 1'
 	run ! "$MEMSCOPE" report run.mscope.none
 	mkdir empty
 	run ! "$MEMSCOPE" report empty

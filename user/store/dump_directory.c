@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,31 +50,11 @@ static int take_entry(const char *directory, const char *name,
 	return err == -ENOENT ? 0 : err;
 }
 
-/* An agent's state directory has its flight recorder in a directory of that name. */
-static int in_ring(const char *path, int (*take)(void *context, const char *path), void *context)
-{
-	struct string ring = { 0 };
-	int count = -ENOTDIR;
-
-	string_append_format(&ring, "%s/ring", path);
-	string_append_char(&ring, '\0');
-	if (ring.failed)
-		count = -ENOMEM;
-	else
-		count = dump_directory_each(ring.bytes, take, context);
-	string_fini(&ring);
-	return count;
-}
-
-int dump_directory_each(const char *path, int (*take)(void *context, const char *path),
-			void *context)
+static int take_all(const char *path, int (*take)(void *context, const char *path), void *context)
 {
 	struct dirent **entries;
-	struct stat status;
 	int count, i, err = 0;
 
-	if (stat(path, &status) || !S_ISDIR(status.st_mode))
-		return -ENOTDIR;
 	count = scandir(path, &entries, is_dump, by_name);
 	if (count < 0) {
 		err = -errno;
@@ -86,10 +67,54 @@ int dump_directory_each(const char *path, int (*take)(void *context, const char 
 		free(entries[i]);
 	}
 	free(entries);
-	if (count)
-		return err ? err : count;
+	return err ? err : count;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+static int pass_over(void *context, const char *path)
+{
+	(void)context;
+	(void)path;
+	return 0;
+}
+
+/* An agent's state directory: its flight recorder is in `ring`, and beside it are its bundles. */
+static int in_ring(const char *path, int (*take)(void *context, const char *path), void *context)
+{
+	struct string ring = { 0 };
+	int count = 0, beside;
+
+	string_append_format(&ring, "%s/ring", path);
+	string_append_char(&ring, '\0');
+	if (ring.failed)
+		count = -ENOMEM;
+	else if (is_directory(ring.bytes))
+		count = take_all(ring.bytes, take, context);
+	beside = count > 0 ? take_all(path, pass_over, NULL) : 0;
+	if (beside > 0)
+		log_info("%s: its ring is read, not the %d file%s beside it", path, beside,
+			 beside == 1 ? "" : "s");
+	string_fini(&ring);
+	return count;
+}
+
+int dump_directory_each(const char *path, int (*take)(void *context, const char *path),
+			void *context)
+{
+	int count;
+
+	if (!is_directory(path))
+		return -ENOTDIR;
 	count = in_ring(path, take, context);
-	if (count == -ENOTDIR)
+	if (!count)
+		count = take_all(path, take, context);
+	if (!count)
 		log_error("%s: no file in it ends in " SUFFIX, path);
-	return count == -ENOTDIR ? 0 : count;
+	return count;
 }

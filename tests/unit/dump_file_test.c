@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -294,6 +295,31 @@ static int remove_directory(void **state)
 	return rmdir(directory);
 }
 
+/* As another process sees it, while this one has that lock. */
+static bool is_written_with(short lock)
+{
+	struct flock all = { .l_type = lock, .l_whence = SEEK_SET };
+	const int fd = open(path, O_RDWR);
+	int status;
+	pid_t pid;
+
+	assert_int_equal(fcntl(fd, F_SETLK, &all), 0);
+	pid = fork();
+	if (!pid)
+		_exit(dump_file_is_written(path));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(fd);
+	return WEXITSTATUS(status);
+}
+
+/* Anyone may lock what they read. */
+static void test_a_reader_with_a_lock_does_not_write(void **state)
+{
+	(void)state;
+	assert_true(is_written_with(F_WRLCK));
+	assert_false(is_written_with(F_RDLCK));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +333,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_renamed, begin, end),
 		cmocka_unit_test_setup_teardown(test_renamed_and_its_name_taken, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_stream_that_is_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_reader_with_a_lock_does_not_write, begin,
+						end),
 	};
 
 	return (cmocka_set_message_output(CM_OUTPUT_TAP),

@@ -35,7 +35,8 @@ static int create(const char *path)
 
 bool dump_file_is_written(const char *path)
 {
-	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	/* A write lock alone is in its way: a read lock is what anyone may take who may read it. */
+	struct flock all = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	int fd = place_read(path);
 	bool locked = fd >= 0 && !fcntl(fd, F_GETLK, &all) && all.l_type != F_UNLCK;
 

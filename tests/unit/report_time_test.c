@@ -4,6 +4,7 @@
  */
 #include "reported.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -457,6 +458,96 @@ static void test_what_an_anchor_holds_is_a_peak(void **state)
 	done(&reader);
 }
 
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+/* In thread and process `pid`, that long after the beginning. */
+static void mark_at(uint64_t after_ms, uint32_t pid, enum ms_marker_action action, uint64_t sp)
+{
+	union record record = record_marker(action, "train");
+
+	now_ns = BEGIN + after_ms * MILLISECOND;
+	record.marker.sp = sp;
+	if (sp)
+		record.marker.source = MS_MARKER_BY_FUNCTION;
+	report_dump_add(&dump, record_at(now_ns, record_of(pid, 0, record)));
+}
+
+/*
+ * Returns when `--to mark:train`, or `--from`, of the report of `pid` (0: of all) is, in
+ * milliseconds; -1: there is none.
+ */
+static int64_t ends_at(uint32_t pid, bool takes_last)
+{
+	const struct report_time time = { .kind = REPORT_TIME_MARK,
+					  .mark = "train",
+					  .takes_last = takes_last };
+	struct report_reader reader = report_dump_reader();
+	struct dump_set set = { 0 };
+	int64_t at_ms = -1;
+	int err;
+
+	report_dump_end(&dump, now_ns + 50 * MILLISECOND);
+	if (pid)
+		reader.report.options.pids[reader.report.options.pids_count++] = pid;
+	*(takes_last ? &reader.until : &reader.from) = time;
+	report_dump_use(&dump, 0, &set);
+	err = report_reader_read(&reader, &set);
+	dump_set_fini(&set);
+	if (!err)
+		at_ms = (int64_t)((takes_last ? &reader.until : &reader.from)->ns - BEGIN) /
+			(int64_t)MILLISECOND;
+	else
+		assert_int_equal(err, -ESRCH);
+	done(&reader);
+	return at_ms;
+}
+
+static void test_an_exec_ends_what_is_marked(void **state)
+{
+	(void)state;
+	begin();
+	mark_at(10, 1, MS_MARKER_PUSH, 0);
+	now_ns = BEGIN + 20 * MILLISECOND;
+	report_dump_add(&dump,
+			record_at(now_ns, record_of(1, 0, record_process(MS_TYPE_EXEC, "x", 0))));
+	assert_int_equal(ends_at(0, true), 20);
+}
+
+static void test_marks_are_those_of_who_is_reported(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 1; i <= 2; i++) {
+		begin();
+		mark_at(10, 1, MS_MARKER_INSTANT, 0);
+		mark_at(20, 2, MS_MARKER_INSTANT, 0);
+		assert_int_equal(ends_at((uint32_t)i, true), 10 * i);
+	}
+	begin();
+	mark_at(10, 1, MS_MARKER_INSTANT, 0);
+	assert_int_equal(ends_at(2, true), -1);
+}
+
+/* It began, but has no end. */
+static void test_what_was_left_can_be_a_beginning(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		union record other = record_marker(MS_MARKER_PUSH, "other");
+
+		begin();
+		mark_at(10, 1, MS_MARKER_PUSH, 1000);
+		other.marker.sp = 2000;
+		other.marker.source = MS_MARKER_BY_FUNCTION;
+		now_ns = BEGIN + 20 * MILLISECOND;
+		report_dump_add(&dump, record_at(now_ns, record_of(1, 0, other)));
+		assert_int_equal(ends_at(0, i), i ? -1 : 10);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +566,9 @@ int main(void)
 		cmocka_unit_test(test_a_gap_is_told),
 		cmocka_unit_test(test_a_peak_outlives_a_gap),
 		cmocka_unit_test(test_what_an_anchor_holds_is_a_peak),
+		cmocka_unit_test(test_an_exec_ends_what_is_marked),
+		cmocka_unit_test(test_marks_are_those_of_who_is_reported),
+		cmocka_unit_test(test_what_was_left_can_be_a_beginning),
 	};
 
 	return unit_run("report: time and losses", tests);

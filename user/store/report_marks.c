@@ -25,7 +25,10 @@ static int take(struct sink *sink, const struct event *event, const struct chang
 {
 	struct reading *reading = (struct reading *)sink;
 
-	if (event->header->type == MS_TYPE_MARKER || event->header->type == MS_TYPE_EXIT)
+	/* As in the report: only processes that it is about have phases, and an exec ends them. */
+	if (event->header->type == MS_TYPE_EXIT || event->header->type == MS_TYPE_EXEC ||
+	    (event->header->type == MS_TYPE_MARKER &&
+	     report_wants(reading->marks->options, change->process)))
 		phases_event(&reading->phases, event, change);
 	return 0;
 }
@@ -73,11 +76,36 @@ static int read_all(struct reading *reading, struct dump_set *set, size_t record
 
 /* ---- what was found -------------------------------------------------------------------------- */
 
-/* Processes that were marked at the same time have a phase each. */
+/*
+ * Processes that `memscope-bpf mark` has marked at the same time have a phase each, for one mark:
+ * how many these are is known only if one process has all.
+ */
 struct found {
-	uint64_t first_ns, last_ns;
-	uint64_t times; /* of the process that has it most often */
+	bool is_there, is_commanded;
+	uint64_t first_ns, last_ns; /* last_ns: 0: it was only ever left without an end */
+	uint64_t times, commanded;  /* by the program, and by the command */
+	uint64_t commanded_ns;      /* when it was first, in the process that was seen first */
 };
+
+static bool can_be_named(const struct phase *phase)
+{
+	return phase->kind != PHASE_OTHERS && phase->name;
+}
+
+static void count_times(struct found *found, const struct phase *phase)
+{
+	if (phase->source != MS_MARKER_BY_COMMAND) {
+		found->times += phase->count;
+		return;
+	}
+	if (phase->count > found->commanded)
+		found->commanded = phase->count;
+	if (!found->is_commanded)
+		found->commanded_ns = phase->first_ns;
+	else if (found->commanded < 2 && found->commanded_ns != phase->first_ns)
+		found->commanded = 2;
+	found->is_commanded = true;
+}
 
 static struct found find(const struct phases *phases, const char *name)
 {
@@ -87,15 +115,16 @@ static struct found find(const struct phases *phases, const char *name)
 	for (i = 0; i < phases->count; i++) {
 		const struct phase *phase = phases->phases[i];
 
-		if (phase->kind == PHASE_OTHERS || !phase->name || strcmp(phase->name, name) != 0)
+		if (!can_be_named(phase) || strcmp(phase->name, name) != 0)
 			continue;
-		if (!found.times || phase->first_ns < found.first_ns)
+		if (!found.is_there || phase->first_ns < found.first_ns)
 			found.first_ns = phase->first_ns;
 		if (phase->last_ns > found.last_ns)
 			found.last_ns = phase->last_ns;
-		if (phase->count > found.times)
-			found.times = phase->count;
+		count_times(&found, phase);
+		found.is_there = true;
 	}
+	found.times += found.commanded;
 	return found;
 }
 
@@ -104,7 +133,7 @@ static bool is_named_before(const struct phases *phases, size_t place)
 	size_t i;
 
 	for (i = 0; i < place; i++)
-		if (phases->phases[i]->name &&
+		if (can_be_named(phases->phases[i]) && phases->phases[i]->count &&
 		    !strcmp(phases->phases[i]->name, phases->phases[place]->name))
 			return true;
 	return false;
@@ -118,7 +147,7 @@ static void tell_missing(const struct phases *phases, const char *path, const ch
 	for (i = 0; i < phases->count && told <= NAMES_TOLD; i++) {
 		const struct phase *phase = phases->phases[i];
 
-		if (phase->kind == PHASE_OTHERS || !phase->name || is_named_before(phases, i))
+		if (!can_be_named(phase) || !phase->count || is_named_before(phases, i))
 			continue;
 		if (told++ == NAMES_TOLD)
 			string_append_text(&names, ", ...");
@@ -139,8 +168,13 @@ static int set(struct report_time *time, const struct phases *phases, const char
 {
 	const struct found found = find(phases, time->mark);
 
-	if (!found.times) {
+	if (!found.is_there) {
 		tell_missing(phases, path, time->mark);
+		return -ESRCH;
+	}
+	if (time->takes_last && !found.last_ns) {
+		log_error("%s: \"%s\" was left without an end, so when it ended is not known", path,
+			  time->mark);
 		return -ESRCH;
 	}
 	time->ns = time->takes_last ? found.last_ns : found.first_ns;

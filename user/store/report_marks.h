@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_STORE_REPORT_MARKS_H
 #define MEMSCOPE_STORE_REPORT_MARKS_H
 
+#include "report/report.h"
 #include "store/dump_set.h"
 #include "store/replay.h"
 #include "store/report_time.h"
@@ -14,6 +15,7 @@
 
 struct report_marks {
 	struct report_time *times[REPORT_MARKS_TIMES]; /* of kind REPORT_TIME_MARK; NULL: no more */
+	const struct report_options *options;          /* whose marks count */
 	/* 0 or -errno: ends the reading; NULL: none. */
 	int (*go_on)(void *context);
 	void *context;

@@ -403,7 +403,9 @@ static int go_on(void *context)
 /* A recording of several that lacks one of the marks is left out. */
 static int find_marks(struct report_reader *reader, struct dump_set *set, size_t recording)
 {
-	struct report_marks marks = { .go_on = go_on, .context = reader };
+	struct report_marks marks = { .options = &reader->report.options,
+				      .go_on = go_on,
+				      .context = reader };
 	size_t count = 0;
 
 	if (reader->from.kind == REPORT_TIME_MARK)

@@ -460,7 +460,7 @@ int option_pids(const struct option_row *row, const char *value,
 		err = string_parse_u64(text, 1, UINT32_MAX, &pid);
 		if (err)
 			log_error(
-				"--%s: \"%s\" is not a process ID; write -p 4711, or by name -p \"$(pgrep -d, -f NAME)\"",
+				"--%s: \"%s\" is not a process ID; write -p 4711 or -p 4711,4712, or by name -p \"$(pgrep -d, -f NAME)\"",
 				row->name, text);
 		else
 			err = take(context, (uint32_t)pid);

@@ -6,6 +6,17 @@
 #include "analysis/findings.h"
 #include "analysis/process_activity.h"
 
+static void say_totals(const struct tensor_segments *at, struct finding *finding)
+{
+	finding_say(finding, "bytes that the allocator had from the driver", FINDING_BYTES,
+		    at->reserved);
+	finding_say(finding, "bytes that it had given to the program", FINDING_BYTES,
+		    at->allocated);
+	if (at->has_device_free)
+		finding_say(finding, "free bytes of the device, as the program was told",
+			    FINDING_BYTES, at->device_free_bytes);
+}
+
 /* In the order of the numbers in what the rules say. */
 static void say_segments(const struct tensor_segments *at, struct finding *finding)
 {
@@ -29,13 +40,7 @@ static void say_segments(const struct tensor_segments *at, struct finding *findi
 		finding_say(finding, "blocks of that size and place", FINDING_COUNT, pin->blocks);
 		finding_say(finding, "segments that have one", FINDING_COUNT, pin->segments);
 	}
-	finding_say(finding, "bytes that the allocator had from the driver", FINDING_BYTES,
-		    at->reserved);
-	finding_say(finding, "bytes that it had given to the program", FINDING_BYTES,
-		    at->allocated);
-	if (at->has_device_free)
-		finding_say(finding, "free bytes of the device, as the program was told",
-			    FINDING_BYTES, at->device_free_bytes);
+	say_totals(at, finding);
 }
 
 static void lower(struct finding *finding, const struct tensors *tensors,
@@ -138,13 +143,7 @@ static void say_cached(const struct tensor_segments *at, struct finding *finding
 	finding_say(finding, "bytes that were asked for", FINDING_BYTES, at->wanted_bytes);
 	finding_say(finding, "segments without any block", FINDING_COUNT, at->empty);
 	finding_say(finding, "bytes of those segments", FINDING_BYTES, at->empty_bytes);
-	finding_say(finding, "bytes that the allocator had from the driver", FINDING_BYTES,
-		    at->reserved);
-	finding_say(finding, "bytes that it had given to the program", FINDING_BYTES,
-		    at->allocated);
-	if (at->has_device_free)
-		finding_say(finding, "free bytes of the device, as the program was told",
-			    FINDING_BYTES, at->device_free_bytes);
+	say_totals(at, finding);
 }
 
 static int report_cached(struct process_activity *activity, const struct tensor_device *device,

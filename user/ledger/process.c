@@ -110,37 +110,32 @@ size_t process_bytes(const struct process *process)
 	       process->views_capacity * sizeof(*process->views) + tensors_bytes(&process->tensors);
 }
 
-uint64_t process_held_bytes(const struct process *process)
+/* In the spaces that count: now, or when it exited. */
+static uint64_t bytes_in(const struct process *process, bool (*counts)(uint8_t space), bool at_exit)
 {
 	uint64_t bytes = 0;
 	uint32_t space;
 
 	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (usage_is_held((uint8_t)space))
-			bytes += process->spaces[space].live_bytes;
+		if (counts((uint8_t)space))
+			bytes += at_exit ? process->spaces[space].exit_bytes :
+					   process->spaces[space].live_bytes;
 	return bytes;
 }
 
-uint64_t process_left_bytes(const struct process *process)
+uint64_t process_held_bytes(const struct process *process)
 {
-	uint64_t bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (usage_is_on_device((uint8_t)space))
-			bytes += process->spaces[space].exit_bytes;
-	return bytes;
+	return bytes_in(process, usage_is_held, false);
 }
 
 uint64_t process_on_devices_bytes(const struct process *process)
 {
-	uint64_t bytes = 0;
-	uint32_t space;
+	return bytes_in(process, usage_is_on_device, false);
+}
 
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (usage_is_on_device((uint8_t)space))
-			bytes += process->spaces[space].live_bytes;
-	return bytes;
+uint64_t process_left_bytes(const struct process *process)
+{
+	return bytes_in(process, usage_is_on_device, true);
 }
 
 #define MS_NS 1000000ull

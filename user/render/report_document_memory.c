@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which devices have what in use, pools, and the largest blocks.
+ * Pools, and the largest blocks.
  */
 #include "render/report_document.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/alike.h"
@@ -14,67 +13,7 @@
 #include "render/report_xids.h"
 #include "render/report_words.h"
 
-/* ---- devices --------------------------------------------------------------------------------- */
-
-static void list_rung(void *context, const struct report_row *row)
-{
-	struct document *document = context;
-
-	document_row(document);
-	document_cell_words(document, row->what);
-	document_cell_size(document, row->bytes_known, row->bytes);
-	document_cell_words(document, row->why);
-	document_row_end(document);
-}
-
-static void append_caption(struct string *out, const struct report_recording *recording,
-			   const struct report_device *device)
-{
-	string_append_text(out, DOCUMENT_STRONG "Device ");
-	if (device->device < 0)
-		string_append_text(out,
-				   "?" DOCUMENT_PLAIN " (the context of these calls was not seen)");
-	else
-		report_device_append_label(out, recording, device);
-	if (device->device >= 0)
-		string_append_text(out, DOCUMENT_PLAIN);
-}
-
-static void say_identity(struct document *document, const struct report_recording *recording,
-			 const struct report_device *device)
-{
-	report_append_device_identity(&document->text, recording, device);
-	if (document->text.length)
-		document_paragraph(document);
-}
-
-static void say_device(struct document *document, const struct report_recording *recording,
-		       size_t place)
-{
-	static const struct document_column columns[] = { { "What", DOCUMENT_OBVIOUS },
-							  { "Bytes", DOCUMENT_NUMBER },
-							  { "Note", DOCUMENT_OBVIOUS },
-							  { 0 } };
-	const struct report_device *device = &recording->devices[place];
-	char name[STRING_NUMBER_BYTES + 16];
-	struct string caption = { 0 };
-
-	append_caption(&document->text, recording, device);
-	document_title(document);
-	if (!document->format->browsable)
-		say_identity(document, recording, device);
-	append_caption(&caption, recording, device);
-	string_append_char(&caption, '\0');
-	document->failed |= caption.failed;
-	snprintf(name, sizeof(name), "device-%zu", place + 1);
-	document_table(document, name, caption.failed ? "" : caption.bytes, columns);
-	document->failed |= !report_device_rows(recording, device, list_rung, document);
-	document_table_end(document);
-	string_fini(&caption);
-	/* There, what stands above the table is its caption. */
-	if (document->format->browsable)
-		say_identity(document, recording, device);
-}
+/* ---- pools ----------------------------------------------------------------------------------- */
 
 static void list_pool(struct document *document, const struct report_recording *recording,
 		      const struct process *process, const struct view *view)
@@ -114,14 +53,6 @@ static void list_pools(struct document *document, const struct report_recording 
 				list_pool(document, recording, process, &process->views[j]);
 	}
 	document_table_end(document);
-}
-
-void report_document_devices(struct document *document, const struct report_recording *recording)
-{
-	size_t i;
-
-	for (i = 0; i < recording->devices_count; i++)
-		say_device(document, recording, i);
 }
 
 void report_document_all_devices(struct document *document,

@@ -135,6 +135,13 @@ void report_device_append_label(struct string *out, const struct report_recordin
  */
 bool report_device_numbers_are_own(const struct report_recording *recording);
 
+/*
+ * Whether nothing says what it is but a number by which processes mean other devices, too: it may be
+ * the same as one of these.
+ */
+bool report_device_is_own(const struct report_recording *recording,
+			  const struct report_device *device);
+
 /* By which number a process calls it; -1: none that is known. */
 int32_t report_device_ordinal(const struct report_recording *recording,
 			      const struct report_device *device, const struct process *process);

@@ -116,6 +116,41 @@ bool report_devices_asked(const struct report_recording *recording, int32_t devi
 	return recording->options.device < 0 || recording->options.device == device;
 }
 
+/*
+ * Which rows the processes that the report is about have used, or asked about. NULL without
+ * memory.
+ */
+static bool *rows_of_selected(const struct report_recording *recording)
+{
+	const struct usage_totals *totals = recording->state->usage;
+	bool *wanted = calloc(totals->count + 1, sizeof(*wanted));
+	size_t i, j;
+
+	for (i = 0; wanted && i < recording->state->processes_count; i++) {
+		const struct process *process = recording->state->processes[i];
+
+		if (!process->usage || !report_wants(&recording->options, process) ||
+		    report_had_ended(&recording->coverage, process))
+			continue;
+		for (j = 0; j < process->usage->count; j++) {
+			const size_t row = usage_device_place(totals, &process->devices,
+							      process->usage->cells[j].device);
+
+			if (row != SIZE_MAX)
+				wanted[row] = true;
+		}
+	}
+	for (i = 0; wanted && i < recording->told_count; i++) {
+		const struct report_told *told = &recording->told[i];
+		const struct process *process =
+			state_find(recording->state, told->pid, told->start_ns);
+
+		if (process && told->row != SIZE_MAX && report_wants(&recording->options, process))
+			wanted[usage_device_root(totals, told->row)] = true;
+	}
+	return wanted;
+}
+
 /* `places`: row -> position. */
 static struct report_device *device_at(struct report_recording *recording, const struct map *places,
 				       size_t row)
@@ -200,19 +235,22 @@ static void fill_devices(struct report_recording *recording, const struct map *p
 int report_devices_finish(struct report_recording *recording)
 {
 	const struct usage_totals *usage = recording->state->usage;
+	const bool all = !report_selects(&recording->options);
+	bool *wanted = all ? NULL : rows_of_selected(recording);
 	struct map places = { 0 };
 	size_t i;
 	int err = 0;
 
 	recording->devices = calloc(usage->count + 1, sizeof(*recording->devices));
-	if (!recording->devices)
-		return -ENOMEM;
+	if (!recording->devices || (!all && !wanted))
+		err = -ENOMEM;
 	for (i = 0; !err && i < usage->count; i++)
-		if (usage_device_root(usage, i) == i)
+		if (usage_device_root(usage, i) == i && (all || wanted[i]))
 			err = device_add(recording, &places, i);
 	if (!err)
 		fill_devices(recording, &places);
 	map_fini(&places);
+	free(wanted);
 	return err;
 }
 
@@ -242,6 +280,14 @@ bool report_device_numbers_are_own(const struct report_recording *recording)
 			return true;
 	}
 	return false;
+}
+
+bool report_device_is_own(const struct report_recording *recording,
+			  const struct report_device *device)
+{
+	return device->device >= 0 &&
+	       !device_identity_is_known(&report_device_row(recording, device)->identity) &&
+	       !usage_device_number_is_unique(recording->state->usage, device->row);
 }
 
 int32_t report_device_ordinal(const struct report_recording *recording,

@@ -116,3 +116,30 @@ failed() {
 	"$MEMSCOPE" diff -f json -o diff.json run.mscope after.mscope
 	assert_equal "$(jq '[.rows[] | select(.dimension == "site")] | length' diff.json)" 0
 }
+
+# explained OPTION...: bytes that allocations explain on the device at the end of what is reported
+explained() {
+	"$MEMSCOPE" report -f json "$@" run.mscope | jq '.recordings[0].devices[0].explained_bytes'
+}
+
+@test "--at oom and --at peak: what was held then, without a time to be copied" {
+	exhausted stop 3
+	assert_equal "$(explained --at oom)" "$(failed .own.bytes)"
+	assert_equal "$(explained --to oom:1)" "$(failed .own.bytes)"
+	assert_equal "$(explained --at peak)" "$(jq '.recordings[0].devices[0].peak_bytes' report.json)"
+	assert_equal "$("$MEMSCOPE" export -j --from oom run.mscope | jq -s 'map(select(.op? == "alloc" and .result == 0)) | length')" 0
+	# The command that the report prints can be pasted.
+	command=$("$MEMSCOPE" report run.mscope | grep -o 'memscope-bpf report --at .* run.mscope')
+	assert_equal "$(explained --at "$(cut -d ' ' -f 4 <<< "$command")")" "$(failed .own.bytes)"
+	run -5 "$MEMSCOPE" report --at oom:2 run.mscope
+	[[ $output == *'run.mscope: memory ran out 1 time, not 2'* ]]
+	run -2 "$MEMSCOPE" report --at oom:x run.mscope
+	[[ $output == *'--at: "oom:x" is no failure; write oom:1 for the first, or oom'* ]]
+	"$MEMSCOPE" record -q $MASK -o none.mscope -- true
+	run -5 "$MEMSCOPE" report --at oom none.mscope
+	[[ $output == *'none.mscope: memory never ran out'* ]]
+	run -5 "$MEMSCOPE" report --at peak none.mscope
+	[[ $output == *'none.mscope: no memory of a device was allocated, so there is no peak'* ]]
+	"$MEMSCOPE" report -q -f json --at oom run.mscope none.mscope > both.json
+	assert_equal "$(jq '.recordings | length' both.json)" 1
+}

@@ -51,6 +51,7 @@ int dump_input_device(const struct option_row *row, const char *value, void *set
 }
 
 #define MARK "mark:"
+#define OOM "oom:"
 
 int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time)
 {
@@ -58,8 +59,9 @@ int dump_input_moment(const struct option_row *row, const char *value, struct re
 
 	if (err)
 		log_error("--%s: \"%s\" is not a time; write +5s or 1m30s after the beginning, -10s"
-			  " from the end, 15:04, or 2026-11-21T15:04:05Z",
-			  row->name, value);
+			  " from the end, 15:04, or 2026-11-21T15:04:05Z%s",
+			  row->name, value,
+			  strcmp(row->name, "leak-window") != 0 ? ", mark:NAME, oom or peak" : "");
 	return err;
 }
 
@@ -69,10 +71,31 @@ int dump_input_time(const struct option_row *row, const char *value, void *setti
 				 (struct report_time *)((char *)settings + row->offset));
 }
 
+/* "oom:2": the second failure of the report. */
+static int take_failure(const struct option_row *row, const char *value, struct report_time *time)
+{
+	uint64_t number;
+
+	if (string_parse_u64(value + strlen(OOM), 1, SIZE_MAX, &number)) {
+		log_error("--%s: \"%s\" is no failure; write " OOM "1 for the first, or oom",
+			  row->name, value);
+		return -EINVAL;
+	}
+	*time = (struct report_time){ .kind = REPORT_TIME_OOM, .number = (size_t)number };
+	return 0;
+}
+
 int dump_input_time_or_mark(const struct option_row *row, const char *value, void *settings)
 {
 	struct report_time *time = (struct report_time *)((char *)settings + row->offset);
 
+	if (!strcmp(value, "oom") || !strcmp(value, "peak")) {
+		*time = (struct report_time){ .kind = *value == 'o' ? REPORT_TIME_OOM :
+								      REPORT_TIME_PEAK };
+		return 0;
+	}
+	if (!strncmp(value, OOM, strlen(OOM)))
+		return take_failure(row, value, time);
 	if (strncmp(value, MARK, strlen(MARK)) != 0)
 		return dump_input_moment(row, value, time);
 	if (!value[strlen(MARK)]) {

@@ -21,7 +21,10 @@ int dump_input_device(const struct option_row *row, const char *value,
 /* struct report_time */
 int dump_input_time(const struct option_row *row, const char *value, void *settings);
 
-/* The same, or "mark:NAME": the first one of that name for --from, the last for other options. */
+/*
+ * The same, or "oom", "oom:N", "peak", or "mark:NAME": the first one of that name for --from, the
+ * last for other options.
+ */
 int dump_input_time_or_mark(const struct option_row *row, const char *value, void *settings);
 
 /*

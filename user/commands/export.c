@@ -143,10 +143,10 @@ static const struct option_row rows[] = {
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
 	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
-	  " mark:NAME on, the first mark or phase of that name. Memory that was live at that time"
-	  " still counts.",
+	  " mark:NAME on, the first mark or phase of that name; or from oom (when memory ran out)"
+	  " or peak. Memory that was live at that time still counts.",
 	  dump_input_time_or_mark, AT(reader.from) },
-	{ 0, "to", "TIME", "Only events until this time, or the last mark:NAME.",
+	{ 0, "to", "TIME", "Only events until this time, the last mark:NAME, oom or peak.",
 	  dump_input_time_or_mark, AT(reader.until) },
 	{ 0, "metric", "inuse|alloc|peak",
 	  "Bytes per owner in folded. inuse (default): live at the end. alloc: all that were"

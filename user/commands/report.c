@@ -268,16 +268,17 @@ static const struct option_row rows[] = {
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
 	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
-	  " mark:NAME on, the first mark or phase of that name. Memory that was live at that time"
-	  " still counts.",
+	  " mark:NAME on, the first mark or phase of that name. oom is when memory ran out (the"
+	  " first fatal failure, or else the first; oom:2: the second), peak when most was"
+	  " allocated on a device. Memory that was live at that time still counts.",
 	  dump_input_time_or_mark, AT(reader.from) },
 	{ 0, "to", "TIME",
-	  "Only events until this time, or the last mark:NAME; the report shows the"
+	  "Only events until this time, the last mark:NAME, oom or peak; the report shows the"
 	  " state at that time.",
 	  dump_input_time_or_mark, AT(reader.until) },
 	{ 0, "at", "TIME",
-	  "Show who held what at that time, by process, function and block. The report ends there,"
-	  " as with --to TIME.",
+	  "Show who held what at that time, by process, function and block, as in --at oom. The"
+	  " report ends there, as with --to TIME.",
 	  dump_input_time_or_mark, AT(reader.until) },
 	{ 0, "blocks", NULL, "List live blocks one by one instead of grouping similar ones.",
 	  option_flag, AT(reader.report.options.blocks) },

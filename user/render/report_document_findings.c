@@ -5,6 +5,7 @@
 #include "render/report_document.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "render/report_notes.h"
 #include "render/finding_words.h"
@@ -272,20 +273,43 @@ static void append_at(struct string *out, const struct report_recording *recordi
 	string_append_format(out, "%06uZ", (unsigned int)(wall_ns % 1000000));
 }
 
+#define FILES_IN_COMMAND 3 /* more make it no easier to type */
+
+/* So that a shell takes it as it is. */
+static bool is_plain(const char *path)
+{
+	return path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				 "/._-+:,@%=")] == '\0';
+}
+
+/* The files that it was read from, for a command that reads them again. */
+static void append_files(struct document *document, const struct report_coverage *coverage)
+{
+	size_t i;
+
+	for (i = 0; i < coverage->files_count && coverage->files_count <= FILES_IN_COMMAND; i++)
+		if (!is_plain(coverage->files[i]) || *coverage->files[i] == '-')
+			break;
+	if (!i || i < coverage->files_count) {
+		string_append_text(&document->text, " FILE");
+		return;
+	}
+	for (i = 0; i < coverage->files_count; i++) {
+		string_append_char(&document->text, ' ');
+		document_append(document, coverage->files[i], "FILE");
+	}
+}
+
 void report_document_oom_moments(struct document *document,
 				 const struct report_recording *recording)
 {
 	const size_t listed = recording->ooms_count < 3 ? recording->ooms_count : 3;
 	struct string *text = &document->text;
-	size_t gravest = 0, i;
+	const size_t gravest = report_gravest_oom(recording);
+	size_t i;
 
 	if (!listed)
 		return;
-	while (gravest + 1 < recording->ooms_count &&
-	       recording->ooms[gravest]->request.outcome != OOM_FATAL)
-		gravest++;
-	if (recording->ooms[gravest]->request.outcome != OOM_FATAL)
-		gravest = 0;
 	string_append_text(text, "The tables show the end. Memory ran out at ");
 	for (i = 0; i < listed; i++) {
 		string_append_text(text, i ? ", " : "");
@@ -301,7 +325,7 @@ void report_document_oom_moments(struct document *document,
 			     recording->ooms_count > 1 ? "the first one" :
 							 "that moment");
 	append_at(text, recording, recording->ooms[gravest]->last_ts_ns);
-	string_append_text(text, " FILE");
+	append_files(document, &recording->coverage);
 	document_paragraph(document);
 }
 

@@ -136,8 +136,8 @@ void report_device_append_label(struct string *out, const struct report_recordin
 bool report_device_numbers_are_own(const struct report_recording *recording);
 
 /*
- * Whether nothing says what it is but a number by which processes mean other devices, too: it may be
- * the same as one of these.
+ * Whether nothing says what it is but a number by which processes mean other devices, too: it may
+ * be the same as one of these.
  */
 bool report_device_is_own(const struct report_recording *recording,
 			  const struct report_device *device);
@@ -218,6 +218,9 @@ uint32_t report_finding_call_ops(enum finding_rule rule);
  */
 const char *report_finding_lacks_stacks(const struct report_recording *where,
 					const struct finding *finding);
+
+/* Which of the recording's failures is the gravest: the first that was fatal, or else the first. */
+size_t report_gravest_oom(const struct report_recording *recording);
 
 /* Sets the finding's stack, and how much of it is from there. */
 void report_finding_find_site(const struct report_recording *recording,

@@ -13,6 +13,7 @@
 #include "store/dump_file.h"
 #include "store/replay.h"
 #include "store/report_marks.h"
+#include "store/report_places.h"
 
 #define UNUSABLE_TOLD 10 /* recordings of which nothing can be said */
 
@@ -415,6 +416,50 @@ static int find_marks(struct report_reader *reader, struct dump_set *set, size_t
 	return count ? report_marks_find(&marks, set, recording, &reader->limits) : 0;
 }
 
+static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording);
+
+/* The same reading of all of a recording, whatever part of it is asked for. */
+static int read_whole(const struct report_reader *reader, struct report_reader *whole,
+		      struct dump_set *set, size_t recording)
+{
+	const bool quiet = set->quiet;
+	int err;
+
+	whole->thresholds = reader->thresholds;
+	whole->progress = reader->progress;
+	whole->progress_context = reader->progress_context;
+	whole->report.options = reader->report.options;
+	whole->report.options.suppressions = NULL; /* what these match is counted once */
+	whole->limits = reader->limits;
+	whole->unusable = UNUSABLE_TOLD + 1;
+	/* What is wrong with its files is said when they are read for the report. */
+	set->quiet = set->peeks = true;
+	err = read_one(whole, set, recording);
+	set->quiet = quiet;
+	set->peeks = false;
+	return err;
+}
+
+/* When memory ran out, and when most was held. A recording of several without it is left out. */
+static int find_places(struct report_reader *reader, struct dump_set *set, size_t recording)
+{
+	struct report_reader whole = { 0 };
+	const char *path = set->recordings[recording].files[0].path;
+	int err;
+
+	if (!report_places_is(&reader->from) && !report_places_is(&reader->until))
+		return 0;
+	err = read_whole(reader, &whole, set, recording);
+	/* What cannot be used is told of when it is read for the report. */
+	if (!err && whole.report.count) {
+		err = report_places_set(&reader->from, whole.report.recordings[0], path);
+		if (!err)
+			err = report_places_set(&reader->until, whole.report.recordings[0], path);
+	}
+	report_reader_fini(&whole);
+	return err;
+}
+
 static bool is_being_written(const struct dump_set_recording *recording)
 {
 	size_t i;
@@ -437,6 +482,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 		err = dump_set_last(&set->recordings[recording], &run->last_ts_ns);
 	if (!err)
 		err = find_marks(reader, set, recording);
+	if (!err)
+		err = find_places(reader, set, recording);
 	if (err == -ESRCH && set->count > 1) {
 		refuse(reader, &set->recordings[recording], "it is left out");
 		run_free(run);

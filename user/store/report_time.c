@@ -146,6 +146,8 @@ uint64_t report_time_moment(const struct report_time *time, const struct report_
 	case REPORT_TIME_NONE:
 		return 0;
 	case REPORT_TIME_MARK:
+	case REPORT_TIME_OOM:
+	case REPORT_TIME_PEAK:
 		break;
 	case REPORT_TIME_SINCE_BEGIN:
 		ns += frame->first_ns;

@@ -6,6 +6,7 @@
 #define MEMSCOPE_STORE_REPORT_TIME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum report_time_kind {
@@ -14,7 +15,10 @@ enum report_time_kind {
 	REPORT_TIME_BEFORE_END,  /* ... before its end */
 	REPORT_TIME_OF_DAY,      /* ... after midnight, UTC */
 	REPORT_TIME_WALL,        /* ... of CLOCK_REALTIME */
-	REPORT_TIME_MARK,        /* once it was looked for, of CLOCK_MONOTONIC */
+	/* Once they were looked for, of CLOCK_MONOTONIC: */
+	REPORT_TIME_MARK,
+	REPORT_TIME_OOM,  /* when memory ran out */
+	REPORT_TIME_PEAK, /* when the device on which most was allocated at a time had most */
 };
 
 struct report_time {
@@ -23,6 +27,7 @@ struct report_time {
 	/* Of REPORT_TIME_MARK: its name, the caller's; whether the last one of it is meant. */
 	const char *mark;
 	bool takes_last;
+	size_t number; /* of REPORT_TIME_OOM: which failure, from 1 on; 0: the gravest */
 };
 
 /*

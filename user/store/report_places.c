@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/report_places.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+
+bool report_places_is(const struct report_time *time)
+{
+	return time->kind == REPORT_TIME_OOM || time->kind == REPORT_TIME_PEAK;
+}
+
+static int set_oom(struct report_time *time, const struct report_recording *whole, const char *path)
+{
+	const size_t count = whole->ooms_count;
+	size_t place = time->number ? time->number - 1 : report_gravest_oom(whole);
+
+	if (!count) {
+		log_error("%s: memory never ran out", path);
+		return -ESRCH;
+	}
+	if (place >= count) {
+		log_error("%s: memory ran out %zu time%s, not %zu", path, count,
+			  count > 1 ? "s" : "", time->number);
+		return -ESRCH;
+	}
+	if (count > 1 && !time->number)
+		log_warning("%s: memory ran out %zu times; failure %zu, %s, is taken (oom:1 to"
+			    " oom:%zu choose one)",
+			    path, count, place + 1,
+			    whole->ooms[place]->request.outcome == OOM_FATAL ? "a fatal one" :
+									       "the first",
+			    count);
+	time->ns = whole->ooms[place]->last_ts_ns;
+	return 0;
+}
+
+static int set_peak(struct report_time *time, const struct report_recording *whole,
+		    const char *path)
+{
+	uint64_t most_bytes = 0;
+	size_t i;
+
+	for (i = 0; i < whole->devices_count; i++) {
+		if (whole->devices[i].peak_bytes <= most_bytes)
+			continue;
+		most_bytes = whole->devices[i].peak_bytes;
+		time->ns = whole->devices[i].peak_ts_ns;
+	}
+	if (most_bytes)
+		return 0;
+	log_error("%s: no memory of a device was allocated, so there is no peak", path);
+	return -ESRCH;
+}
+
+int report_places_set(struct report_time *time, const struct report_recording *whole,
+		      const char *path)
+{
+	switch (time->kind) {
+	case REPORT_TIME_OOM:
+		return set_oom(time, whole, path);
+	case REPORT_TIME_PEAK:
+		return set_peak(time, whole, path);
+	default:
+		return 0;
+	}
+}

@@ -20,7 +20,8 @@
 	X(FUNCTION, "function") /* that the user has named, from its entry to its return */ \
 	X(USDT,     "usdt")     /* a probe that the program has */ \
 	X(INJECTED, "injected") /* NVTX by way of our library in the program */ \
-	X(COMMAND,  "command")  /* memscope-bpf mark */
+	X(COMMAND,  "command")  /* memscope-bpf mark */ \
+	X(PYTHON,   "python")   /* made by user space from call stacks, never by the kernel side */
 /* clang-format on */
 
 enum ms_marker_action {

@@ -198,3 +198,34 @@ all="--launches=all --copies=all"
 	record $all --without=uprobe_multi -o run.mscope -- "$WORKLOADS/markers" tree 2 200 > did
 	sort did | diff - <(seen run.mscope)
 }
+
+@test "Python functions, by the stacks of their calls: every number is the program's" {
+	local markers="--marker py:Trainer.train_step --marker py:forward --marker py:phases_program:evaluate --marker py:neither"
+
+	# shellcheck disable=SC2086
+	record $markers -o run.mscope -- /usr/bin/python3 "$ROOT/tests/e2e/phases_program" 4 30 2> said | sort > did
+	grep -qF -- '--marker py:neither: no traced CUDA call was made in this function' said
+	assert_equal "$(grep -c 'no traced CUDA call' said)" 1
+	seen run.mscope | cut -f 1,2,7,12,13 | sed 's/Trainer\.//' | sort > saw
+	diff <(awk -v OFS='\t' '{ print $1, $2, $5, $3, $4 }' did) saw
+	assert_equal "$(lacking)" "[0,0,0,0,0]"
+	jq -e '.recordings[0].phases.list | all(.source == "python" and .unfinished == 0)' report.json
+	valid report report.json
+	# From the first call to the last one.
+	jq -r '.recordings[0].phases.list[] | [(.path | join("/") | sub("Trainer."; "")), .time_ns.total] | @tsv' report.json |
+		sort | paste - did | awk '$1 != $3 || $2 < $8 || $2 > $9 { print; bad = 1 } END { exit bad }'
+	"$MEMSCOPE" report -f md run.mscope | grep -qF 'A Python function is seen at its CUDA calls alone'
+	# What the user has asked for of stacks stays as it is.
+	rm run.mscope
+	# shellcheck disable=SC2086
+	record $markers --stacks=alloc -o run.mscope -- /usr/bin/python3 "$ROOT/tests/e2e/phases_program" 1 10 > did
+	seen run.mscope | cut -f 1,7 | diff <(printf 'Trainer.train_step\t10485760\n') -
+	trace --marker py:train_step -o traced -- /usr/bin/python3 "$ROOT/tests/e2e/phases_program" 2 5 > did
+	assert_equal "$(grep -c ') marker: begins train_step, thread [0-9]*, python$' traced)" 10
+	assert_equal "$(grep -c ') marker: ends, thread [0-9]*, python$' traced)" 10
+	run ! grep -q '^ > ' traced
+	run -2 "$MEMSCOPE" trace --marker py: -- true
+	[[ $output == *"py:[FILE:]FUNCTION"* ]]
+	run -2 "$MEMSCOPE" record --marker py:step --stacks=alloc --stack-frames=native -- true
+	[[ $output == *"leave --stack-frames=native out"* ]]
+}

@@ -30,13 +30,6 @@
 #define HELD_US 1000
 #define HELD_TRIES 200
 
-int live_feed(struct live *live, void *record, size_t length)
-{
-	if (!live->err)
-		live->err = live->options.feed(live->options.context, record, length);
-	return live->err;
-}
-
 int live_feed_counted(void *context, void *record, size_t length)
 {
 	struct live *live = context;
@@ -587,7 +580,7 @@ void live_close(struct live *live)
 	identity_record_fini(&live->identities);
 	pythons_fini(&live->pythons);
 	process_losses_fini(&live->losses);
-	stack_taker_close(live->stacks);
+	live_stacks_close(live);
 	live_gpu_close(live);
 	live_markers_close(live);
 	programs_close(live->programs);

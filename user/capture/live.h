@@ -35,7 +35,9 @@ struct live_options {
 	bool count_launches; /* of kernels, instead of recording each */
 	bool tensors;        /* what the allocators of frameworks say of themselves, too */
 	const struct marker_rows *markers; /* NULL: none. Outlives the capture. */
-	bool marks;                        /* memscope-bpf mark is listened to */
+	/* That are phases, if `stack_ops`; NULL: none. Outlives the capture. */
+	const struct python_functions *python_functions;
+	bool marks;            /* memscope-bpf mark is listened to */
 	bool governed;         /* live_set_entries() and live_set_bulk() may be called */
 	bool gpu_times;        /* of a command: CUPTI is asked when its kernels and copies ran, */
 	uint64_t gpu_times_ns; /* for so long; 0: as long as it runs */
@@ -123,6 +125,9 @@ bool live_saw_library(const struct live *live);
 
 /* Whether one of the processes had the function or probe of that row of the markers. */
 bool live_saw_marker(const struct live *live, size_t row);
+
+/* Whether one of the processes called CUDA in the Python function at that place. */
+bool live_saw_python(const struct live *live, size_t place);
 
 /* At least so many had such a file, and ended or executed another program before it had probes. */
 size_t live_missed(const struct live *live);

@@ -23,6 +23,7 @@
 #include "capture/attach/programs.h"
 #include "capture/targets/spawn.h"
 #include "capture/targets/target.h"
+#include "event/python_phases.h"
 #include "host/nvml.h"
 
 #define LIVE_UNTRACED 8 /* no message names more */
@@ -67,7 +68,8 @@ struct live {
 	uint64_t drained_ns; /* all that happened until then has been handed over, or is held up */
 	sigset_t original_mask;
 	struct rlimit original_files;
-	struct stack_taker *stacks; /* NULL: none are taken */
+	struct stack_taker *stacks;   /* NULL: none are taken */
+	struct python_phases *python; /* NULL: none are made */
 	int nvtx_fd; /* the probe in our library for NVTX; negative: it is not wanted */
 	char nvtx_library[PATH_MAX];
 	bool nvtx_environment;      /* it names that */
@@ -117,9 +119,11 @@ void live_markers_begin_environment(struct live *live);
 void live_markers_end_environment(struct live *live);
 int live_markers_take(struct live *live, const struct ms_marker *marker);
 
+/* live_stacks.c: what every record takes but counted launches; returns live->err. */
+int live_feed(struct live *live, void *record, size_t length);
+
 /* live.c */
 int live_watch_exit(struct live *live, struct target *target);
-int live_feed(struct live *live, void *record, size_t length);
 /* Launches that were counted; returns what the feed did. */
 int live_feed_counted(void *context, void *record, size_t length);
 
@@ -186,6 +190,7 @@ void live_asks_end(struct live *live, struct target *target);
 
 /* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
 int live_stacks_open(struct live *live);
+void live_stacks_close(struct live *live);
 
 /*
  * live_gpu.c: what a command says of its GPU's times. open: once the programs are loaded; returns 0

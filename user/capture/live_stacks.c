@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Call stacks, if they are wanted.
+ * Call stacks, if they are wanted, and the phases that are made from them.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "capture/live_internal.h"
+
+static int feed_marker(void *context, void *record, size_t length)
+{
+	struct live *live = context;
+
+	return live->options.feed(live->options.context, record, length);
+}
+
+/* Every record that a stack, or a call with one, can be. */
+int live_feed(struct live *live, void *record, size_t length)
+{
+	if (!live->err && live->python)
+		live->err = python_phases_take(live->python, record, length);
+	if (!live->err)
+		live->err = live->options.feed(live->options.context, record, length);
+	return live->err;
+}
 
 static int feed_record(void *context, void *record, size_t length)
 {
@@ -24,9 +42,25 @@ int live_stacks_open(struct live *live)
 		.feed = feed_record,
 		.context = live,
 	};
+	const struct python_functions *functions = live->options.python_functions;
 	int err = live->options.stack_ops ? stack_taker_open(&live->stacks, &options) : 0;
 
+	if (!err && functions) {
+		live->python = python_phases_new(functions, feed_marker, live);
+		err = live->python ? 0 : -ENOMEM;
+	}
 	if (err)
 		log_error("cannot record call stacks: %s", strerror(-err));
 	return err;
+}
+
+void live_stacks_close(struct live *live)
+{
+	stack_taker_close(live->stacks);
+	python_phases_free(live->python);
+}
+
+bool live_saw_python(const struct live *live, size_t place)
+{
+	return python_phases_saw(live->python, place);
 }

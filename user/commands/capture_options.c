@@ -72,13 +72,18 @@ int capture_options_markers(const struct option_row *row, const char *value, voi
 
 int capture_options_marker(const struct option_row *row, const char *value, void *settings)
 {
-	struct marker_rows *rows = (void *)((char *)settings + row->offset);
-	int err = strncmp(value, "usdt:", 5) ? marker_rows_add_function(rows, value) :
-					       marker_rows_add_probe(rows, value);
+	struct capture_options *capture = (void *)((char *)settings + row->offset);
+	int err;
 
+	if (!strncmp(value, "py:", 3))
+		err = python_functions_add(&capture->functions, value + 3);
+	else if (!strncmp(value, "usdt:", 5))
+		err = marker_rows_add_probe(&capture->markers, value);
+	else
+		err = marker_rows_add_function(&capture->markers, value);
 	if (err == -EINVAL)
-		log_error("--marker: \"%s\" is not LIBRARY:FUNCTION or"
-			  " usdt:LIBRARY:PROVIDER:NAME[,END]",
+		log_error("--marker: \"%s\" is not LIBRARY:FUNCTION,"
+			  " usdt:LIBRARY:PROVIDER:NAME[,END] or py:[FILE:]FUNCTION",
 			  value);
 	else if (err == -EEXIST)
 		log_error("--marker %s: this CUDA function is traced anyway, and cannot also be a"
@@ -89,8 +94,24 @@ int capture_options_marker(const struct option_row *row, const char *value, void
 	return err;
 }
 
+/* Native frames would cost more, and say nothing of Python's functions. */
+void capture_options_see_functions(struct capture_options *capture, uint32_t ops)
+{
+	if (!capture->functions.count || capture->stack_ops)
+		return;
+	capture->stack_ops = ops & CAPTURE_STACKS_OF_ALL;
+	if (capture->stack_kinds == MS_FRAME_KINDS_ALL)
+		capture->stack_kinds = 1u << MS_FRAME_PYTHON;
+}
+
 int capture_options_check_markers(const struct capture_options *capture)
 {
+	const uint32_t python = 1u << MS_FRAME_PYTHON;
+
+	if (capture->functions.count && !(capture->stack_kinds & python)) {
+		log_error("--marker py: needs Python's frames: leave --stack-frames=native out");
+		return EXIT_USAGE;
+	}
 	if (capture->nvtx != CAPTURE_MARKERS_INJECT || capture->selection.command)
 		return EXIT_OK;
 	log_error("--markers=inject needs a command to start (-- COMMAND): NVTX 3 looks for a tool"
@@ -101,6 +122,7 @@ int capture_options_check_markers(const struct capture_options *capture)
 void capture_options_fini(struct capture_options *capture)
 {
 	marker_rows_fini(&capture->markers);
+	python_functions_fini(&capture->functions);
 	selection_fini(&capture->selection);
 }
 
@@ -136,6 +158,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.gpu_times_ns = capture->gpu_times_ns,
 		.marks = true,
 		.markers = capture->markers.count ? &capture->markers : NULL,
+		.python_functions = capture->functions.count ? &capture->functions : NULL,
 	};
 }
 
@@ -155,6 +178,22 @@ static void tell_markers(const struct marker_rows *markers, const struct live *l
 		else if (row->kernel.source == MS_MARKER_BY_FUNCTION && !row->on_return)
 			log_warning("--marker %s:%s: no traced process has this function",
 				    row->library, row->function);
+	}
+}
+
+static void tell_functions(const struct python_functions *functions, const struct live *live)
+{
+	size_t i;
+
+	for (i = 0; i < functions->count; i++) {
+		const struct python_function *function = &functions->list[i];
+		const bool has_file = function->file != function->name;
+
+		if (!live_saw_python(live, i))
+			log_warning("--marker py:%s%s%s: no traced CUDA call was made in this"
+				    " function",
+				    has_file ? function->file : "", has_file ? ":" : "",
+				    function->name);
 	}
 }
 
@@ -187,6 +226,7 @@ int capture_options_tell_blindness(const struct capture_options *capture, struct
 	size_t missed = live_missed(live);
 
 	tell_markers(&capture->markers, live);
+	tell_functions(&capture->functions, live);
 	if (missed)
 		log_warning("at least %zu process%s with a CUDA library ended, or executed another"
 			    " program, before %s could be attached to, or meanwhile: calls may"

@@ -13,6 +13,7 @@
 #include "capture/live.h"
 #include "commands/options.h"
 #include "commands/selection.h"
+#include "event/python_phases.h"
 #include "render/losses_words.h"
 
 /* --markers, in the order of its words. */
@@ -34,9 +35,10 @@ struct capture_options {
 	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
 	enum capture_markers nvtx;
 	struct marker_rows markers;
-	const char *fewer;      /* for losses_append_reasons() */
-	bool gpu_times;         /* of a command: CUPTI is asked for them, */
-	uint64_t gpu_times_ns;  /* for so long; 0: as long as it runs */
+	struct python_functions functions; /* of Python, that are markers */
+	const char *fewer;                 /* for losses_append_reasons() */
+	bool gpu_times;                    /* of a command: CUPTI is asked for them, */
+	uint64_t gpu_times_ns;             /* for so long; 0: as long as it runs */
 	bool output_is_taken;   /* standard output is for data alone: a command gets another one */
 	bool terminal_is_taken; /* a command gets nothing in its place */
 };
@@ -52,6 +54,12 @@ struct capture_options {
 #define CAPTURE_STACKS_OF_WAITS \
 	(1u << MS_OP_ALLOC | 1u << MS_OP_COPY | 1u << MS_OP_MEMSET | 1u << MS_OP_SYNC)
 #define CAPTURE_STACKS_OF_ALL (CAPTURE_STACKS_OF_WAITS | 1u << MS_OP_LAUNCH)
+
+/*
+ * Once the options are parsed: stacks by which Python functions are seen that are markers, of these
+ * ops (bit set), if none were asked for.
+ */
+void capture_options_see_functions(struct capture_options *capture, uint32_t ops);
 
 /* --stacks, into `stack_ops`, --stack-depth, and --stack-frames, into `stack_kinds`. */
 int capture_options_stacks(const struct option_row *row, const char *value, void *settings);
@@ -130,12 +138,14 @@ int capture_options_check_markers(const struct capture_options *capture);
 	  " In a process that has mapped a library with NVTX's functions, each call of them costs a" \
 	  " trap.", \
 	  capture_options_markers, CAPTURE_OPTIONS_AT(at, nvtx) }, \
-	{ 0, "marker", "LIBRARY:FUNCTION|usdt:LIBRARY:PROVIDER:NAME[,END]", \
+	{ 0, "marker", "LIBRARY:FUNCTION|usdt:LIBRARY:PROVIDER:NAME[,END]|py:FUNCTION", \
 	  "Make a phase of each call of a function, from its entry to its return. LIBRARY is the path" \
 	  " of a file, or its name, whose end may be left out (libfoo). With usdt:, a static probe" \
 	  " (USDT) marks an instant, and two probes of one provider mark the beginning and the end" \
-	  " of a phase. This option can be given several times.", \
-	  capture_options_marker, CAPTURE_OPTIONS_AT(at, markers) }
+	  " of a phase. With py:, it is a Python function (step, Trainer.step, train.py:step), which" \
+	  " is seen only at its CUDA calls, by their call stacks (docs/markers.md). This option can" \
+	  " be given several times.", \
+	  capture_options_marker, at }
 
 #define CAPTURE_OPTIONS_DURATION_ROW(at) \
 	{ 'd', "duration", "TIME", "Stop after this time: 90, 90s or 1m30s.", option_duration, \

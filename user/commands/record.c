@@ -265,12 +265,26 @@ static void set_details(struct record_run_settings *recording)
 		recording->copies = unsaid;
 }
 
+/* Python functions that are markers are not seen at what is summed up by the kernel side. */
+static uint32_t ops_of_functions(const struct record_run_settings *recording)
+{
+	const bool summed = recording->launches == RECORDING_SUMMARY;
+	uint32_t ops = (1u << MS_OPS_COUNT) - 1;
+
+	if (summed || recording->launches == RECORDING_OFF)
+		ops &= ~(1u << MS_OP_LAUNCH);
+	if (recording->copies == RECORDING_OFF)
+		ops &= ~(1u << MS_OP_COPY | 1u << MS_OP_MEMSET);
+	return ops;
+}
+
 static int complete(struct settings *settings)
 {
 	struct record_run_settings *recording = &settings->recording;
 	uint32_t *ops = &recording->capture.selection.ops;
 	int code;
 
+	capture_options_see_functions(&recording->capture, ops_of_functions(recording));
 	set_details(recording);
 	recording->triggers = triggers_of(settings);
 	recording->capture.output_is_taken = settings->to_stdout;

@@ -264,7 +264,6 @@ static int open_capture(struct run *run)
 
 	options.named = run->pipeline.filter.rows;
 	options.tensors = settings->tensors;
-	options.stack_ops = settings->stacks ? stack_ops(settings) : 0;
 	/* Where one comes from cannot be counted. */
 	options.count_launches = settings->summary_only && !(options.stack_ops >> MS_OP_LAUNCH & 1);
 	options.feed = feed;
@@ -349,6 +348,15 @@ static int check_stacks(const struct settings *settings)
 	return EXIT_USAGE;
 }
 
+/* Launches whose stacks are taken are not counted, but recorded. */
+static void set_stacks(struct settings *settings)
+{
+	struct capture_options *capture = &settings->capture;
+
+	capture->stack_ops = settings->stacks ? stack_ops(settings) : 0;
+	capture_options_see_functions(capture, selection_captured_ops(&capture->selection));
+}
+
 static int trace(int argc, char **argv)
 {
 	struct run run = { .writer.fd = -1, .settings.capture = CAPTURE_OPTIONS_DEFAULTS };
@@ -364,6 +372,8 @@ static int trace(int argc, char **argv)
 		code = check_interval(&run.settings);
 		if (code == EXIT_OK)
 			code = check_stacks(&run.settings);
+		if (code == EXIT_OK)
+			set_stacks(&run.settings);
 		if (code == EXIT_OK)
 			code = selection_check(selection);
 		if (code == EXIT_OK)

@@ -235,6 +235,18 @@ static void say_lacks(struct document *document, const struct report_recording *
 	document_paragraph(document);
 }
 
+static void say_of_python(struct document *document, const struct phases *phases)
+{
+	size_t i;
+
+	for (i = 0; i < phases->count && phases->phases[i]->source != MS_MARKER_BY_PYTHON; i++)
+		;
+	if (i < phases->count)
+		document_say(document,
+			     "A Python function is seen at its CUDA calls alone: its phase lasts"
+			     " from the first of them to the end of the last one.");
+}
+
 bool report_document_has_phases(const struct report_recording *recording)
 {
 	return recording->phases.markers;
@@ -249,6 +261,7 @@ void report_document_phases(struct document *document, const struct report_recor
 		     " Memory is by how much more the process held at the end of the phase than at"
 		     " its beginning, on devices and managed, whichever thread allocated it. Calls"
 		     " are those of the phase's thread; of a range, those of all threads.");
+	say_of_python(document, &recording->phases);
 	list_times(document, recording);
 	list_calls(document, recording);
 	if (coverage->copies_summed || coverage->launches_summed)

@@ -27,11 +27,11 @@ static void targets_have_a_path(void **unused)
 
 	(void)unused;
 	for (i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
-		assert_null(push_target_parse(&target, urls[i][0]));
+		assert_null(push_target_parse(&target, PUSH_OTLP, urls[i][0]));
 		assert_string_equal(target.url, urls[i][1]);
 		assert_string_equal(target.socket, "");
 	}
-	assert_null(push_target_parse(&target, "unix:/run/otel.sock"));
+	assert_null(push_target_parse(&target, PUSH_OTLP, "unix:/run/otel.sock"));
 	assert_string_equal(target.socket, "/run/otel.sock");
 	assert_string_equal(target.url, "http://localhost/v1/metrics");
 }
@@ -49,12 +49,12 @@ static void what_is_no_target(void **unused)
 
 	(void)unused;
 	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		assert_non_null(push_target_parse(&target, wrong[i]));
+		assert_non_null(push_target_parse(&target, PUSH_OTLP, wrong[i]));
 	memset(text + strlen(text), 'a', 200);
-	assert_non_null(push_target_parse(&target, text));
+	assert_non_null(push_target_parse(&target, PUSH_OTLP, text));
 	memset(text, 'a', sizeof(text) - 1);
 	memcpy(text, "http://", 7);
-	assert_non_null(push_target_parse(&target, text));
+	assert_non_null(push_target_parse(&target, PUSH_OTLP, text));
 }
 
 static int some_descriptor(void)

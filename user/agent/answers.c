@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "export/export.h"
 #include "export/otlp.h"
+#include "export/remote_write.h"
 #include "render/json.h"
 
 static int write_metrics(const struct answers_source *source, const struct request *request,
@@ -31,31 +32,41 @@ static int write_metrics(const struct answers_source *source, const struct reque
 }
 
 /* The same series, for a collector. */
-static int write_otlp(const struct answers_source *source, const struct request *request,
-		      struct writer *writer)
+static void put_otlp(const struct answers_source *source, struct string *out,
+		     const struct metrics *ledger, const struct metrics *own, uint64_t ts_ns)
 {
 	const struct otlp_origin origin = {
 		.host = source->host,
 		.version = MEMSCOPE_VERSION,
 		.start_ns = source->own.start_ns,
-		.ts_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
+		.ts_ns = ts_ns,
 	};
+	struct otlp otlp;
+
+	otlp_begin(&otlp, out, &origin);
+	otlp_put(&otlp, ledger);
+	otlp_put(&otlp, own);
+	otlp_end(&otlp);
+}
+
+static int write_pushed(const struct answers_source *source, const struct request *request,
+			struct writer *writer)
+{
+	const uint64_t ts_ns = clock_monotonic_ns() + clock_realtime_offset_ns();
 	struct openmetrics *series = books_series(source->books);
 	struct metrics *ledger = openmetrics_metrics(series), *own;
-	struct otlp otlp;
 	int err;
 
-	(void)request;
 	openmetrics_add(series, books_report(source->books));
 	own = own_metrics_make(&source->own, source->host, ledger);
 	err = own ? metrics_error(ledger) : -ENOMEM;
 	if (!err)
 		err = metrics_error(own);
-	if (!err) {
-		otlp_begin(&otlp, &writer->text, &origin);
-		otlp_put(&otlp, ledger);
-		otlp_put(&otlp, own);
-		otlp_end(&otlp);
+	if (!err && request->document == REQUEST_OTLP) {
+		put_otlp(source, &writer->text, ledger, own, ts_ns);
+	} else if (!err) {
+		remote_write_put(&writer->text, ledger, source->host, ts_ns);
+		remote_write_put(&writer->text, own, source->host, ts_ns);
 	}
 	metrics_free(own);
 	return err ? err : writer->text.failed ? -ENOMEM : 0;
@@ -128,9 +139,10 @@ static int write_history(const struct answers_source *source, const struct reque
 
 static int (*const documents[REQUEST_DOCUMENTS])(const struct answers_source *,
 						 const struct request *, struct writer *) = {
-	[REQUEST_METRICS] = write_metrics, [REQUEST_WHO] = write_who,
-	[REQUEST_PROCESS] = write_process, [REQUEST_PPROF] = write_pprof,
-	[REQUEST_HISTORY] = write_history, [REQUEST_OTLP] = write_otlp,
+	[REQUEST_METRICS] = write_metrics,     [REQUEST_WHO] = write_who,
+	[REQUEST_PROCESS] = write_process,     [REQUEST_PPROF] = write_pprof,
+	[REQUEST_HISTORY] = write_history,     [REQUEST_OTLP] = write_pushed,
+	[REQUEST_REMOTE_WRITE] = write_pushed,
 };
 
 int answers_write(const struct answers_source *source, const struct request *request, int fd)

@@ -24,7 +24,7 @@ static int take_question(void *context, uint64_t data);
 static void say(const struct broker *broker, uint64_t number, uint32_t status, int fd, off_t bytes)
 {
 	const struct channel_message message = {
-		.type = CHANNEL_ANSWER,
+		.type = number ? CHANNEL_ANSWER : CHANNEL_LAST,
 		.status = status,
 		.number = number,
 		.bytes = (uint64_t)bytes,
@@ -194,6 +194,25 @@ int broker_start(struct broker *broker)
 {
 	broker->child_fd = -1;
 	return listen_again(broker);
+}
+
+void broker_answer_last(struct broker *broker, uint32_t document)
+{
+	const struct channel_question question = {
+		.request = { .document = document, .uid = REQUEST_EVERYBODY },
+	};
+	const pid_t parent = getpid();
+	pid_t child;
+
+	broker_stop(broker);
+	broker->prepare(broker->context, &question);
+	child = fork();
+	if (!child)
+		answer(broker, &question, parent);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	else
+		say(broker, 0, 503, -1, 0);
 }
 
 void broker_stop(struct broker *broker)

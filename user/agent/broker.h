@@ -47,4 +47,10 @@ int broker_start(struct broker *broker);
 /* Ends a child that is still there. */
 void broker_stop(struct broker *broker);
 
+/*
+ * Stops it, and sends the document without a question, as CHANNEL_LAST, for which it waits: the
+ * child that makes it has as long as others.
+ */
+void broker_answer_last(struct broker *broker, uint32_t document);
+
 #endif /* MEMSCOPE_AGENT_BROKER_H */

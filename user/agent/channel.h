@@ -54,6 +54,7 @@ struct channel_status {
 enum channel_type {
 	CHANNEL_ANSWER,
 	CHANNEL_STATUS,
+	CHANNEL_LAST, /* as an answer, without a question: the agent ends */
 };
 
 struct channel_message {

@@ -35,8 +35,8 @@ int curl_library_load(struct curl_library *library)
 	size_t i;
 
 	if (!handle) {
-		log_error("cannot load libcurl.so.4: %s; install libcurl4 (Debian, Ubuntu), or use"
-			  " --otlp off",
+		log_error("cannot load libcurl.so.4: %s; install libcurl4 (Debian, Ubuntu), which"
+			  " --otlp and --remote-write need",
 			  dlerror());
 		return -ENOENT;
 	}
@@ -44,7 +44,7 @@ int curl_library_load(struct curl_library *library)
 		void *function = dlsym(handle, functions[i].name);
 
 		if (!function) {
-			log_error("libcurl lacks %s: --otlp needs version 7.66 or later",
+			log_error("libcurl lacks %s: pushing metrics needs version 7.66 or later",
 				  functions[i].name);
 			return -ENOENT;
 		}

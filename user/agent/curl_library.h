@@ -27,6 +27,13 @@ struct curl_library_message {
 	} data;
 };
 
+/* struct curl_blob; flags: 1, it is copied */
+struct curl_library_blob {
+	void *bytes;
+	size_t length;
+	unsigned int flags;
+};
+
 struct curl_library {
 	int (*global_init)(long flags);
 	void *(*easy_init)(void);
@@ -70,6 +77,10 @@ enum {
 	CURL_LIBRARY_READ_FUNCTION = 20012,
 	CURL_LIBRARY_SEEK_FUNCTION = 20167,
 	CURL_LIBRARY_BODY_BYTES = 30120, /* a long long */
+	/* Blobs of PEM, since 7.71 and 7.77: */
+	CURL_LIBRARY_CERTIFICATE = 40291,
+	CURL_LIBRARY_KEY = 40292,
+	CURL_LIBRARY_AUTHORITY = 40309,
 
 	CURL_LIBRARY_INFO_STATUS = 0x200002,      /* a long */
 	CURL_LIBRARY_INFO_RETRY_AFTER = 0x600039, /* a long long, in seconds */

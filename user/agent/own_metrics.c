@@ -41,12 +41,19 @@
 	X(RESTARTS, "memscope_agent_http_restarts", "counter", "", "Times that the process for clients was started again") \
 	X(PUSHED, "memscope_agent_otlp_batches", "counter", "", "Batches of metrics for the collector, one for each interval, by what became of them: sent, refused (by the collector, for good), dropped (the queue was full), missed (not made in time), lost (the process that pushes ended)") \
 	X(PUSH_FAILURES, "memscope_agent_otlp_failed_attempts", "counter", "", "Attempts to send a batch that failed and are made again") \
-	X(PUSH_REJECTED, "memscope_agent_otlp_rejected_points", "counter", "", "Data points of sent batches that the collector did not take") \
 	X(PUSH_QUEUED, "memscope_agent_otlp_queue_batches", "gauge", "", "Batches that wait to be sent") \
 	X(PUSH_BYTES, "memscope_agent_otlp_queue_bytes", "gauge", "bytes", "Bytes of those") \
 	X(PUSH_MOST, "memscope_agent_otlp_queue_limit_bytes", "gauge", "bytes", "The most that it may have") \
 	X(PUSH_TIME, "memscope_agent_otlp_last_sent_time_seconds", "gauge", "seconds", "When a batch was last sent, since 1970") \
 	X(PUSH_RESTARTS, "memscope_agent_otlp_restarts", "counter", "", "Times that the process that pushes was started again") \
+	X(PUSH_REJECTED, "memscope_agent_otlp_rejected_points", "counter", "", "Data points of sent batches that the collector did not take") \
+	X(WRITTEN, "memscope_agent_remote_write_batches", "counter", "", "Batches of metrics for the receiver of remote write, one for each interval, by what became of them: sent, refused (by it, for good), dropped (the queue was full), missed (not made in time), lost (the process that sends them ended)") \
+	X(WRITTEN_FAILURES, "memscope_agent_remote_write_failed_attempts", "counter", "", "Attempts to send a batch that failed and are made again") \
+	X(WRITTEN_QUEUED, "memscope_agent_remote_write_queue_batches", "gauge", "", "Batches that wait to be sent") \
+	X(WRITTEN_BYTES, "memscope_agent_remote_write_queue_bytes", "gauge", "bytes", "Bytes of those") \
+	X(WRITTEN_MOST, "memscope_agent_remote_write_queue_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(WRITTEN_TIME, "memscope_agent_remote_write_last_sent_time_seconds", "gauge", "seconds", "When a batch was last sent, since 1970") \
+	X(WRITTEN_RESTARTS, "memscope_agent_remote_write_restarts", "counter", "", "Times that the process that sends them was started again") \
 	X(RELOADS, "memscope_agent_reloads", "counter", "", "Times that the configuration was read again, by how that ended") \
 	X(SERIES, "memscope_agent_series", "gauge", "", "Series of the ledger") \
 	X(LIMITED, "memscope_agent_series_limited", "counter", "", "Values that had to share a series, because there were too many")
@@ -143,25 +150,30 @@ static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 		add_history(metrics, numbers->history);
 }
 
+/* Each protocol has families of its own, in one order. */
 static void add_push(struct metrics *metrics, const struct push_feed *push)
 {
 	const struct channel_push *now = &push->counts.now;
+	const bool is_otlp = push->options.protocol == PUSH_OTLP;
+	const unsigned int base = is_otlp ? 0 : FAMILY_WRITTEN - FAMILY_PUSHED;
+	const char *process = is_otlp ? "push" : push_protocols[push->options.protocol].option;
 
-	add(metrics, FAMILY_CPU, "process", "push", now->cpu_ns);
-	add(metrics, FAMILY_RESIDENT, "process", "push", now->resident_bytes);
-	add(metrics, FAMILY_PUSHED, "result", "sent", now->sent);
-	add(metrics, FAMILY_PUSHED, "result", "refused", now->refused);
-	add(metrics, FAMILY_PUSHED, "result", "dropped", now->dropped);
-	add(metrics, FAMILY_PUSHED, "result", "missed", now->missed);
-	add(metrics, FAMILY_PUSHED, "result", "lost", push->counts.lost);
-	metrics_add(metrics, FAMILY_PUSH_FAILURES, now->failures);
-	metrics_add(metrics, FAMILY_PUSH_REJECTED, now->rejected);
-	metrics_add(metrics, FAMILY_PUSH_QUEUED, now->queued);
-	metrics_add(metrics, FAMILY_PUSH_BYTES, now->queued_bytes);
-	metrics_add(metrics, FAMILY_PUSH_MOST, PUSH_QUEUE_BYTES);
+	add(metrics, FAMILY_CPU, "process", process, now->cpu_ns);
+	add(metrics, FAMILY_RESIDENT, "process", process, now->resident_bytes);
+	add(metrics, FAMILY_PUSHED + base, "result", "sent", now->sent);
+	add(metrics, FAMILY_PUSHED + base, "result", "refused", now->refused);
+	add(metrics, FAMILY_PUSHED + base, "result", "dropped", now->dropped);
+	add(metrics, FAMILY_PUSHED + base, "result", "missed", now->missed);
+	add(metrics, FAMILY_PUSHED + base, "result", "lost", push->counts.lost);
+	metrics_add(metrics, FAMILY_PUSH_FAILURES + base, now->failures);
+	metrics_add(metrics, FAMILY_PUSH_QUEUED + base, now->queued);
+	metrics_add(metrics, FAMILY_PUSH_BYTES + base, now->queued_bytes);
+	metrics_add(metrics, FAMILY_PUSH_MOST + base, PUSH_QUEUE_BYTES);
 	if (now->sent_ns)
-		metrics_add(metrics, FAMILY_PUSH_TIME, now->sent_ns);
-	metrics_add(metrics, FAMILY_PUSH_RESTARTS, push->counts.restarts);
+		metrics_add(metrics, FAMILY_PUSH_TIME + base, now->sent_ns);
+	metrics_add(metrics, FAMILY_PUSH_RESTARTS + base, push->counts.restarts);
+	if (is_otlp)
+		metrics_add(metrics, FAMILY_PUSH_REJECTED, now->rejected);
 }
 
 static void add_clients(struct metrics *metrics, const struct own_numbers *numbers)
@@ -183,6 +195,7 @@ struct metrics *own_metrics_make(const struct own_numbers *numbers, const char *
 				 const struct metrics *ledger)
 {
 	struct metrics *metrics = metrics_new(families, FAMILIES_COUNT, 0);
+	size_t i;
 
 	if (!metrics)
 		return NULL;
@@ -196,8 +209,9 @@ struct metrics *own_metrics_make(const struct own_numbers *numbers, const char *
 	metrics_add(metrics, FAMILY_START, numbers->start_ns);
 	add_cost(metrics, numbers);
 	add_clients(metrics, numbers);
-	if (numbers->push && numbers->push->options.url)
-		add_push(metrics, numbers->push);
+	for (i = 0; numbers->pushes && i < PUSH_PROTOCOLS; i++)
+		if (numbers->pushes[i].options.url)
+			add_push(metrics, &numbers->pushes[i]);
 	add(metrics, FAMILY_RELOADS, "result", "done", numbers->reloads);
 	add(metrics, FAMILY_RELOADS, "result", "failed", numbers->failed_reloads);
 	metrics_add(metrics, FAMILY_SERIES, metrics_series(ledger));

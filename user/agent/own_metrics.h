@@ -27,7 +27,7 @@ struct own_numbers {
 	const struct costs *costs;          /* to the traced programs; NULL: not known */
 	const struct budget *budget;        /* with `costs` */
 	const struct history_feed *history; /* NULL: there is none */
-	const struct push_feed *push;       /* NULL: there is none */
+	const struct push_feed *pushes;     /* by enum push_protocol_id; NULL: there are none */
 	uint64_t resident_bytes;            /* of the capture */
 	uint64_t descriptors;
 	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "agent/push_feed.h"
 
-void push_feed_init(struct push_feed *push)
+#include <poll.h>
+
+#include "base/clock.h"
+
+#define END_NS 6000000000ull /* the process has a second less */
+#define NS_PER_MS 1000000
+
+void push_feed_init(struct push_feed pushes[PUSH_PROTOCOLS])
 {
-	served_init(&push->served);
-	push->served.task = "pushes metrics";
-	push->served.gone = "no more metrics are pushed";
+	size_t i;
+
+	for (i = 0; i < PUSH_PROTOCOLS; i++) {
+		served_init(&pushes[i].served);
+		pushes[i].options.protocol = i;
+		pushes[i].served.task =
+			i == PUSH_OTLP ? "pushes metrics" : "pushes metrics by remote write";
+		pushes[i].served.gone = i == PUSH_OTLP ?
+						"no more metrics are pushed" :
+						"no more metrics are pushed by remote write";
+	}
 }
 
 static pid_t start(void *context, int channel)
@@ -48,7 +63,7 @@ static void note(void *context, const struct channel_question *question)
 	};
 }
 
-int push_feed_open(struct push_feed *push)
+static int open_feed(struct push_feed *push)
 {
 	if (!push->options.url)
 		return 0;
@@ -57,12 +72,47 @@ int push_feed_open(struct push_feed *push)
 	return served_open(&push->served, start, push);
 }
 
-int push_feed_start(struct push_feed *push, struct loop *loop)
+int push_feed_open(struct push_feed pushes[PUSH_PROTOCOLS])
 {
-	return served_start(&push->served, loop);
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < PUSH_PROTOCOLS; i++)
+		err = open_feed(&pushes[i]);
+	return err;
 }
 
-void push_feed_close(struct push_feed *push)
+int push_feed_start(struct push_feed pushes[PUSH_PROTOCOLS], struct loop *loop)
 {
-	served_close(&push->served);
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < PUSH_PROTOCOLS; i++)
+		err = served_start(&pushes[i].served, loop);
+	return err;
+}
+
+void push_feed_finish(struct push_feed pushes[PUSH_PROTOCOLS])
+{
+	const uint64_t end_ns = clock_monotonic_ns() + END_NS;
+	size_t i;
+
+	for (i = 0; i < PUSH_PROTOCOLS; i++)
+		if (pushes[i].served.broker.fd >= 0)
+			broker_answer_last(&pushes[i].served.broker, push_protocols[i].document);
+	for (i = 0; i < PUSH_PROTOCOLS; i++) {
+		struct pollfd ended = { .fd = pushes[i].served.child_fd, .events = POLLIN };
+		const uint64_t now_ns = clock_monotonic_ns();
+
+		if (ended.fd >= 0 && now_ns < end_ns)
+			poll(&ended, 1, (int)((end_ns - now_ns) / NS_PER_MS));
+	}
+}
+
+void push_feed_close(struct push_feed pushes[PUSH_PROTOCOLS])
+{
+	size_t i;
+
+	for (i = 0; i < PUSH_PROTOCOLS; i++)
+		served_close(&pushes[i].served);
 }

@@ -16,24 +16,30 @@ struct push_feed_counts {
 };
 
 struct push_feed {
-	struct push_options options; /* url NULL: nothing is pushed */
+	struct push_options options; /* url NULL: nothing is pushed so */
 	struct served served;
 	struct channel_push earlier; /* of the processes before the one that is there */
 	struct push_feed_counts counts;
 };
 
-/* Afterwards, it can be closed, whether it has been opened or not. */
-void push_feed_init(struct push_feed *push);
+/* One for each protocol: afterwards, they can be closed, whether they have been opened or not. */
+void push_feed_init(struct push_feed pushes[PUSH_PROTOCOLS]);
 
 /*
- * Starts it. Call it before there are threads; the caller has set the options, and the callbacks
- * of the broker that make answers. Returns 0 or -errno, logged.
+ * Starts those that have a URL. Call it before there are threads; the caller has set the options,
+ * and the callbacks of the brokers that make answers. Returns 0 or -errno, logged.
  */
-int push_feed_open(struct push_feed *push);
+int push_feed_open(struct push_feed pushes[PUSH_PROTOCOLS]);
 
 /* From now on, there are batches. Returns 0 or -errno. */
-int push_feed_start(struct push_feed *push, struct loop *loop);
+int push_feed_start(struct push_feed pushes[PUSH_PROTOCOLS], struct loop *loop);
 
-void push_feed_close(struct push_feed *push);
+/*
+ * The capture has ended: sends all of them what the metrics are in the end, and waits a few seconds
+ * until they have passed it on. Afterwards, they can only be closed.
+ */
+void push_feed_finish(struct push_feed pushes[PUSH_PROTOCOLS]);
+
+void push_feed_close(struct push_feed pushes[PUSH_PROTOCOLS]);
 
 #endif /* MEMSCOPE_AGENT_PUSH_FEED_H */

@@ -13,6 +13,8 @@
 #include "agent/channel.h"
 #include "agent/curl_library.h"
 #include "agent/keeper.h"
+#include "agent/push_body.h"
+#include "agent/push_client.h"
 #include "agent/push_queue.h"
 #include "agent/push_target.h"
 #include "agent/sandbox.h"
@@ -26,12 +28,16 @@
 #define ANSWER_NS (15 * SECOND_NS) /* the capture's children have less */
 #define BACKOFF_LEAST_NS SECOND_NS
 #define BACKOFF_MOST_NS (60 * SECOND_NS)
-#define RETRY_AFTER_MOST 600 /* seconds: a collector's wish is followed so far */
-#define ERROR_BYTES 256      /* as libcurl has it */
+#define LAST_NS (5 * SECOND_NS) /* the agent ends: what is not sent by then is lost */
+#define RETRY_AFTER_MOST 600    /* seconds: a receiver's wish is followed so far */
+#define ERROR_BYTES 256         /* as libcurl has it */
 
 struct push {
 	const struct push_options *options;
+	const struct push_protocol *protocol;
 	struct push_target target;
+	struct push_client client;
+	struct push_body body;
 	struct curl_library curl;
 	void *multi, *easy;
 	int statm_fd;
@@ -47,6 +53,7 @@ struct push {
 
 	uint64_t ask_ns, report_ns;           /* when it does so next */
 	uint64_t numbers, asked, asked_at_ns; /* the question that waits for an answer; 0: none */
+	uint64_t end_ns; /* the agent has ended: by when this has to be done; 0: it has not */
 	struct channel_push counts;
 };
 
@@ -110,9 +117,10 @@ static void wait_before_retry(struct push *push, long long retry_after)
 
 static void note_sent(struct push *push)
 {
-	struct otlp_response response;
+	struct otlp_response response = { 0 };
 
-	otlp_read_response(&response, push->response, push->response_bytes);
+	if (push->protocol->has_response)
+		otlp_read_response(&response, push->response, push->response_bytes);
 	push->counts.sent++;
 	push->counts.sent_ns = clock_monotonic_ns() + clock_realtime_offset_ns();
 	if (response.rejected && !push->counts.rejected)
@@ -127,12 +135,6 @@ static void note_sent(struct push *push)
 	push->refused = 0;
 	push->backoff_ns = 0;
 	push_queue_remove(&push->queue);
-}
-
-/* The protocol says that only these may be sent again. */
-static bool is_passing(long status)
-{
-	return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
 static void note_failure(struct push *push, int result, long status)
@@ -151,12 +153,35 @@ static void note_failure(struct push *push, int result, long status)
 	push->failing = true;
 }
 
+/* The beginning of what it says, as far as that is text of one line. */
+static void print_response(const struct push *push, char *out, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < push->response_bytes && i < size - 1; i++) {
+		const char c = push->response[i];
+
+		if (c == '\r' || c == '\n')
+			break;
+		out[i] = c;
+		if ((unsigned char)c < ' ' || (unsigned char)c > '~')
+			out[i] = '?';
+	}
+	out[i] = '\0';
+}
+
 static void note_refused(struct push *push, long status)
 {
+	const bool unknown = status == 401 || status == 403;
+	char words[200];
+
+	print_response(push, words, push->protocol->has_response ? 1 : sizeof(words));
 	if (push->refused != status)
-		log_error("%s refuses metrics with status %ld, so that they are lost; is it the"
-			  " URL of a collector for OTLP over HTTP?",
-			  push->options->url, status);
+		log_error("%s refuses metrics with status %ld%s%s, so that they are lost; %s%s%s",
+			  push->options->url, status, *words ? ": " : "", words,
+			  unknown ? "--" : "is it the URL of ",
+			  unknown ? push->protocol->option : push->protocol->of,
+			  unknown ? "-client has what it wants to know" : "?");
 	push->refused = status;
 	push->counts.refused++;
 	push->backoff_ns = 0;
@@ -174,7 +199,7 @@ static void finish(struct push *push, int result)
 	push->queue.sending = false;
 	if (!result && status >= 200 && status < 300) {
 		note_sent(push);
-	} else if (result || is_passing(status)) {
+	} else if (result || push_protocol_is_passing(push->options->protocol, status)) {
 		note_failure(push, result, status);
 		wait_before_retry(push, retry_after);
 	} else {
@@ -231,7 +256,7 @@ static int say(struct push *push, uint64_t number, bool is_hello)
 	struct channel_question question = {
 		.number = number,
 		.is_hello = is_hello,
-		.request = { .document = REQUEST_OTLP, .uid = REQUEST_EVERYBODY },
+		.request = { .document = push->protocol->document, .uid = REQUEST_EVERYBODY },
 	};
 
 	push->counts.dropped = queue->dropped;
@@ -262,14 +287,35 @@ static void ask(struct push *push, uint64_t now_ns)
 	push->asked_at_ns = now_ns;
 }
 
+/* Takes over the descriptor of a batch. */
+static void keep_batch(struct push *push, int fd, uint64_t bytes)
+{
+	if (push->protocol->is_remote_write) {
+		fd = push_body_make(&push->body, fd, &bytes,
+				    clock_monotonic_ns() + clock_realtime_offset_ns());
+		if (fd < 0) {
+			push->counts.missed++;
+			return;
+		}
+	}
+	push_queue_put(&push->queue, fd, bytes);
+}
+
+/* What the agent's end has comes without a question. */
 static void take_answer(struct push *push, const struct channel_message *message, int fd)
 {
-	const bool expected = push->asked && message->number == push->asked;
+	const bool last = message->type == CHANNEL_LAST;
+	const bool expected = last || (push->asked && message->number == push->asked);
 
-	if (expected)
+	if (last) {
+		push->end_ns = clock_monotonic_ns() + LAST_NS;
+		push->retry_ns = 0;
+		push->failing = false;
+	} else if (expected) {
 		push->asked = 0;
+	}
 	if (expected && message->status == 200 && fd >= 0) {
-		push_queue_put(&push->queue, fd, message->bytes);
+		keep_batch(push, fd, message->bytes);
 		return;
 	}
 	push->counts.missed += expected;
@@ -289,6 +335,23 @@ static int take_messages(struct push *push)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
+/* At the end, a receiver that does not take them is not waited for. */
+static bool is_done(const struct push *push, uint64_t now_ns)
+{
+	return push->end_ns && !push->queue.sending &&
+	       (!push->queue.count || push->failing || now_ns >= push->end_ns);
+}
+
+static enum keeper_end end(const struct push *push)
+{
+	if (push->queue.count)
+		log_warning(
+			"the agent ends: %zu interval%s of metrics that %s has not taken %s lost",
+			push->queue.count, push->queue.count == 1 ? "" : "s", push->options->url,
+			push->queue.count == 1 ? "is" : "are");
+	return KEEPER_AGENT_GONE;
+}
+
 static enum keeper_end run(struct push *push)
 {
 	struct curl_library_fd channel = { .fd = push->options->channel,
@@ -299,7 +362,10 @@ static enum keeper_end run(struct push *push)
 	while (!err) {
 		const uint64_t now_ns = clock_monotonic_ns();
 
-		ask(push, now_ns);
+		if (is_done(push, now_ns))
+			return end(push);
+		if (!push->end_ns)
+			ask(push, now_ns);
 		if (now_ns >= push->report_ns) {
 			say(push, 0, false);
 			push->report_ns = now_ns + SECOND_NS;
@@ -314,15 +380,51 @@ static enum keeper_end run(struct push *push)
 
 static int set_headers(struct push *push)
 {
-	struct curl_slist *headers =
-		push->curl.slist_append(NULL, "Content-Type: application/x-protobuf");
+	const char *const *line;
+	struct curl_slist *headers = NULL;
+	size_t i;
 
-	/* A collector that does not know "Expect" would be waited for. */
-	headers = headers ? push->curl.slist_append(headers, "Expect:") : NULL;
-	if (!headers)
-		return -ENOMEM;
+	for (line = push->protocol->header; *line; line++) {
+		headers = push->curl.slist_append(headers, *line);
+		if (!headers)
+			return -ENOMEM;
+	}
+	for (i = 0; i < push->client.headers_count; i++) {
+		headers = push->curl.slist_append(headers, push->client.headers[i]);
+		if (!headers)
+			return -ENOMEM;
+	}
 	push->curl.easy_setopt(push->easy, CURL_LIBRARY_HTTP_HEADER, headers);
 	return 0;
+}
+
+/* Files cannot be read later, so that it gets their bytes. */
+static int set_pem(const struct push *push, int option, char *pem)
+{
+	struct curl_library_blob blob = { .bytes = pem, .length = pem ? strlen(pem) : 0 };
+
+	if (!pem || !push->curl.easy_setopt(push->easy, option, &blob))
+		return 0;
+	log_error("--%s-client: this libcurl takes no certificates of its user's; it has to be of"
+		  " version 7.77 or later, with OpenSSL",
+		  push->protocol->option);
+	return -ENOTSUP;
+}
+
+static int set_client(struct push *push)
+{
+	int err;
+
+	if (!push->options->client_path)
+		return 0;
+	err = push_client_read(&push->client, push->options->client_path);
+	if (!err)
+		err = set_pem(push, CURL_LIBRARY_AUTHORITY, push->client.authority);
+	if (!err)
+		err = set_pem(push, CURL_LIBRARY_CERTIFICATE, push->client.certificate);
+	if (!err)
+		err = set_pem(push, CURL_LIBRARY_KEY, push->client.key);
+	return err;
 }
 
 /* The environment has no say: neither in proxies nor in protocols. */
@@ -333,7 +435,8 @@ static int prepare(struct push *push)
 
 	push->multi = curl->multi_init();
 	easy = push->easy = curl->easy_init();
-	if (!push->multi || !easy || push_target_parse(&push->target, push->options->url))
+	if (!push->multi || !easy ||
+	    push_target_parse(&push->target, push->options->protocol, push->options->url))
 		return -ENOMEM;
 	curl->easy_setopt(easy, CURL_LIBRARY_URL, push->target.url);
 	if (*push->target.socket)
@@ -353,7 +456,7 @@ static int prepare(struct push *push)
 	curl->easy_setopt(easy, CURL_LIBRARY_SEEK_DATA, push);
 	curl->easy_setopt(easy, CURL_LIBRARY_WRITE_FUNCTION, take_response);
 	curl->easy_setopt(easy, CURL_LIBRARY_WRITE_DATA, push);
-	return set_headers(push);
+	return 0;
 }
 
 static enum keeper_end serve(void *context)
@@ -361,20 +464,22 @@ static enum keeper_end serve(void *context)
 	static struct push push;
 
 	push.options = context;
+	push.protocol = &push_protocols[push.options->protocol];
 	/* No other process that was here before has asked by these numbers. */
 	push.numbers = (uint64_t)getpid() << 32;
 	tzset(); /* not to look for its file each time */
 	push.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	if (curl_library_load(&push.curl) || prepare(&push) || sandbox_enter_network() ||
-	    say(&push, 0, true))
+	if (curl_library_load(&push.curl) || prepare(&push) || set_client(&push) ||
+	    set_headers(&push) || sandbox_enter_network() || say(&push, 0, true))
 		return KEEPER_CANNOT;
 	return run(&push);
 }
 
 pid_t push_process_start(const struct push_options *options)
 {
-	const struct keeper keeper = { .name = "memscope-push",
-				       .parent_name = "memscope-pkeep",
+	const struct push_protocol *protocol = &push_protocols[options->protocol];
+	const struct keeper keeper = { .name = protocol->name,
+				       .parent_name = protocol->parent_name,
 				       .task = "pushes metrics",
 				       .fds = &options->channel,
 				       .fds_count = 1,

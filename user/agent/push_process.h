@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process that pushes metrics by OTLP/HTTP. It asks the capture for a batch in each interval,
- * keeps it until the collector has it, and knows nothing else. libcurl does HTTP and TLS: both are
- * well kept there. The process has no capability, user or files of the capture's.
+ * The process that pushes metrics by one of the protocols. It asks the capture for a batch in each
+ * interval, keeps it until the receiver has it, and knows nothing else. libcurl does HTTP and TLS:
+ * both are well kept there. The process has no capability, user or files of the capture's.
  */
 #ifndef MEMSCOPE_AGENT_PUSH_PROCESS_H
 #define MEMSCOPE_AGENT_PUSH_PROCESS_H
@@ -10,8 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/push_protocol.h"
+
 struct push_options {
-	const char *url; /* for push_target_parse(), which takes it */
+	enum push_protocol_id protocol;
+	const char *url;         /* for push_target_parse(), which takes it */
+	const char *client_path; /* for push_client_read(); NULL: none */
 	uint64_t interval_ns;
 	int channel; /* the process's end */
 };

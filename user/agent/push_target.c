@@ -4,21 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH "/v1/metrics"
 #define UNIX "unix:"
 
-static const char *parse_socket(struct push_target *target, const char *path)
+static const char *parse_socket(struct push_target *target, enum push_protocol_id id,
+				const char *path)
 {
 	if (*path != '/')
 		return "the path of a Unix socket begins with /";
 	if (strlen(path) >= sizeof(target->socket))
 		return "the path of a Unix socket has at most 107 bytes";
 	snprintf(target->socket, sizeof(target->socket), "%s", path);
-	snprintf(target->url, sizeof(target->url), "http://localhost" PATH);
+	snprintf(target->url, sizeof(target->url), "http://localhost%s", push_protocols[id].path);
 	return NULL;
 }
 
-const char *push_target_parse(struct push_target *target, const char *text)
+const char *push_target_parse(struct push_target *target, enum push_protocol_id id,
+			      const char *text)
 {
 	const size_t scheme = !strncmp(text, "http://", 7) ? 7 :
 			      strncmp(text, "https://", 8) ? 0 :
@@ -27,7 +28,7 @@ const char *push_target_parse(struct push_target *target, const char *text)
 
 	*target = (struct push_target){ 0 };
 	if (!strncmp(text, UNIX, sizeof(UNIX) - 1))
-		return parse_socket(target, text + sizeof(UNIX) - 1);
+		return parse_socket(target, id, text + sizeof(UNIX) - 1);
 	if (!scheme)
 		return "it begins with http://, https:// or unix:";
 	for (at = text; *at; at++)
@@ -36,12 +37,12 @@ const char *push_target_parse(struct push_target *target, const char *text)
 	if (path == host || *host == ':')
 		return "it has a host, as in http://127.0.0.1:4318";
 	if (memchr(host, '@', (size_t)(path - host)))
-		return "no user and password: a collector on this machine can add them";
+		return "no user and password here: a file of the option that ends with -client has them";
 	if (*path == '?' || strchr(path, '#'))
 		return "it has a path, but no fragment";
-	if (strlen(text) + sizeof(PATH) >= sizeof(target->url))
+	if (snprintf(target->url, sizeof(target->url), "%.*s%s", (int)(path - text), text,
+		     !strcmp(path, "/") || !*path ? push_protocols[id].path : path) >=
+	    (int)sizeof(target->url))
 		return "it is too long";
-	snprintf(target->url, sizeof(target->url), "%.*s%s", (int)(path - text), text,
-		 !strcmp(path, "/") || !*path ? PATH : path);
 	return NULL;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the agent pushes metrics: a collector's URL, or its Unix socket. Pure.
+ * Where the agent pushes metrics: a receiver's URL, or its Unix socket. Pure.
  */
 #ifndef MEMSCOPE_AGENT_PUSH_TARGET_H
 #define MEMSCOPE_AGENT_PUSH_TARGET_H
 
-#include <stdbool.h>
+#include "agent/push_protocol.h"
 
 struct push_target {
 	char url[1024];
@@ -14,8 +14,9 @@ struct push_target {
 
 /*
  * "http://127.0.0.1:4318", "https://collector/v1/metrics", "unix:/run/otel.sock". Without a path,
- * it is /v1/metrics, which the protocol has. Returns NULL, or what is wrong, for people.
+ * it is the protocol's. Returns NULL, or what is wrong, for people.
  */
-const char *push_target_parse(struct push_target *target, const char *text);
+const char *push_target_parse(struct push_target *target, enum push_protocol_id id,
+			      const char *text);
 
 #endif /* MEMSCOPE_AGENT_PUSH_TARGET_H */

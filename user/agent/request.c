@@ -19,6 +19,7 @@ static const struct {
 	[REQUEST_PPROF] = { "/debug/pprof/gpu_heap", "application/octet-stream" },
 	[REQUEST_HISTORY] = { "/api/v1/history", "application/json" },
 	[REQUEST_OTLP] = { NULL, "application/x-protobuf" },
+	[REQUEST_REMOTE_WRITE] = { NULL, "application/x-protobuf" },
 	[REQUEST_PAGE] = { "/", "text/html; charset=utf-8" },
 	[REQUEST_STYLE] = { "/page.css", "text/css; charset=utf-8" },
 	[REQUEST_SCRIPT] = { "/page.js", "text/javascript; charset=utf-8" },

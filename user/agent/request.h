@@ -18,7 +18,8 @@ enum request_document {
 	REQUEST_PROCESS,
 	REQUEST_PPROF,
 	REQUEST_HISTORY,
-	REQUEST_OTLP, /* no client can ask for it */
+	REQUEST_OTLP, /* no client can ask for it, nor for the next one */
+	REQUEST_REMOTE_WRITE,
 	REQUEST_PAGE,
 	REQUEST_STYLE,
 	REQUEST_SCRIPT,

@@ -154,7 +154,7 @@ static const int allowed_network[] = {
 	SYS_getppid,    SYS_set_robust_list,
 	SYS_rseq,       SYS_sched_yield,
 	SYS_getdents64, SYS_sched_getaffinity,
-	SYS_sysinfo,
+	SYS_sysinfo,    SYS_memfd_create,
 #ifdef SYS_open
 	SYS_open,       SYS_stat,
 	SYS_lstat,      SYS_access,

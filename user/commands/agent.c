@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/push_target.h"
 #include "base/log.h"
 #include "base/writer.h"
+#include "commands/agent_push.h"
 #include "commands/agent_run.h"
 #include "commands/command.h"
 #include "commands/config.h"
@@ -22,8 +22,6 @@
 #define MIN_RING (8ull << 20)
 #define MIN_HISTORY (16ull << 20)
 #define MIN_HISTORY_NS (3600 * 1000000000ull)
-#define MIN_OTLP_NS 1000000000ull
-#define MAX_OTLP_NS (3600 * MIN_OTLP_NS)
 #define SEGMENTS_OF_RING 16 /* that much of the oldest goes at once */
 #define BUNDLES_AN_HOUR 12
 #define DEFAULT_CONFIG "/etc/memscope-bpf/agent.conf"
@@ -43,6 +41,10 @@ static const struct config_default defaults[] = {
 	{ "deny", "none" },
 	{ "otlp", "off" },
 	{ "otlp-interval", "30s" },
+	{ "otlp-client", "none" },
+	{ "remote-write", "off" },
+	{ "remote-write-interval", "30s" },
+	{ "remote-write-client", "none" },
 	{ "buffer", "8M" },
 	{ "quiet", "no" },
 	{ "verbose", "no" },
@@ -151,31 +153,6 @@ static int parse_rules(const struct option_row *row, const char *value, void *se
 	return -EINVAL;
 }
 
-static int parse_otlp(const struct option_row *row, const char *value, void *settings)
-{
-	const char **text = (const char **)((char *)settings + row->offset);
-	struct push_target target;
-	const char *wrong;
-
-	*text = strcmp(value, "off") != 0 ? value : NULL;
-	wrong = *text ? push_target_parse(&target, value) : NULL;
-	if (!wrong)
-		return 0;
-	log_error("--%s: \"%s\" is not the URL of a collector: %s", row->name, value, wrong);
-	return -EINVAL;
-}
-
-static int parse_otlp_interval(const struct option_row *row, const char *value, void *settings)
-{
-	const uint64_t *ns = (const uint64_t *)((char *)settings + row->offset);
-	int err = option_duration(row, value, settings);
-
-	if (err || (*ns >= MIN_OTLP_NS && *ns <= MAX_OTLP_NS))
-		return err;
-	log_error("--%s: %s is not between 1s and 1h", row->name, value);
-	return -ERANGE;
-}
-
 #define PPM_OF_PERCENT 10000ull
 #define BUDGET_MOST (100 * PPM_OF_PERCENT)
 
@@ -277,9 +254,21 @@ static const struct option_row rows[] = {
 	  "Push the metrics to an OpenTelemetry collector, by OTLP over HTTP (default off):"
 	  " http://127.0.0.1:4318 or https://HOST. Without a path, it is /v1/metrics. This needs"
 	  " libcurl.",
-	  parse_otlp, AT(otlp) },
+	  agent_push_parse_url, AT(pushes[PUSH_OTLP].url) },
 	{ 0, "otlp-interval", "TIME", "Push them every TIME, from 1s to 1h (default 30s).",
-	  parse_otlp_interval, AT(otlp_interval_ns) },
+	  agent_push_parse_interval, AT(pushes[PUSH_OTLP].interval_ns) },
+	{ 0, "otlp-client", "FILE|none",
+	  "Headers, certificate and authorities for that (default none): lines \"header = NAME:"
+	  " VALUE\", \"ca-file = FILE\", \"cert-file = FILE\" and \"key-file = FILE\".",
+	  agent_push_parse_client, AT(pushes[PUSH_OTLP].client_path) },
+	{ 0, "remote-write", "URL|unix:PATH|off",
+	  "Push the metrics by Prometheus' remote write 1.0 (default off): http://127.0.0.1:9090 or"
+	  " https://HOST. Without a path, it is /api/v1/write. This needs libcurl.",
+	  agent_push_parse_url, AT(pushes[PUSH_REMOTE_WRITE].url) },
+	{ 0, "remote-write-interval", "TIME", "Push them every TIME, from 1s to 1h (default 30s).",
+	  agent_push_parse_interval, AT(pushes[PUSH_REMOTE_WRITE].interval_ns) },
+	{ 0, "remote-write-client", "FILE|none", "As --otlp-client, for --remote-write.",
+	  agent_push_parse_client, AT(pushes[PUSH_REMOTE_WRITE].client_path) },
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
 	OPTION_QUIET_ROW,

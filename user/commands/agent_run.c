@@ -41,7 +41,7 @@ struct run {
 	struct costs costs;
 	struct budget budget;
 	struct front front;
-	struct push_feed push;
+	struct push_feed pushes[PUSH_PROTOCOLS];
 	struct history_feed history;
 	struct notify notify;
 	struct answers_source source;
@@ -138,8 +138,8 @@ static void prepare(void *context, const struct channel_question *question)
 {
 	struct run *run = context;
 	struct own_numbers *own = &run->source.own;
-	const struct broker *front = &run->front.served.broker, *push = &run->push.served.broker;
-	size_t late;
+	const struct broker *front = &run->front.served.broker;
+	size_t late, i;
 
 	(void)question;
 	note_outside(run);
@@ -152,9 +152,13 @@ static void prepare(void *context, const struct channel_question *question)
 	own->descriptors = count_descriptors();
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
 	own->answers = front->counts;
-	own->answers.answers += push->counts.answers;
-	own->answers.failed += push->counts.failed;
-	own->answers.cpu_ns += push->counts.cpu_ns;
+	for (i = 0; i < PUSH_PROTOCOLS; i++) {
+		const struct broker_counts *push = &run->pushes[i].served.broker.counts;
+
+		own->answers.answers += push->answers;
+		own->answers.failed += push->failed;
+		own->answers.cpu_ns += push->cpu_ns;
+	}
 	own->server = front->server;
 	own->server_restarts = front->servers;
 }
@@ -295,12 +299,19 @@ static int open_front(struct run *run)
 	return err ? err : front_open(&run->front);
 }
 
-static int open_push(struct run *run)
+static int open_pushes(struct run *run)
 {
-	run->push.options.url = run->settings->otlp;
-	run->push.options.interval_ns = run->settings->otlp_interval_ns;
-	set_broker(run, &run->push.served.broker);
-	return push_feed_open(&run->push);
+	size_t i;
+
+	for (i = 0; i < PUSH_PROTOCOLS; i++) {
+		const struct agent_push *push = &run->settings->pushes[i];
+
+		run->pushes[i].options.url = push->url;
+		run->pushes[i].options.client_path = push->client_path;
+		run->pushes[i].options.interval_ns = push->interval_ns;
+		set_broker(run, &run->pushes[i].served.broker);
+	}
+	return push_feed_open(run->pushes);
 }
 
 static int open_history(struct run *run)
@@ -358,7 +369,7 @@ static int open_books(struct run *run)
 		.history_path = *run->history.path ? run->history.path : NULL,
 		.own.budget = &run->budget,
 		.own.history = &run->history,
-		.own.push = &run->push,
+		.own.pushes = run->pushes,
 	};
 	if (!run->books)
 		return -ENOMEM;
@@ -430,7 +441,7 @@ static int add_sources(struct run *run)
 	int err = front_start(&run->front, loop);
 
 	if (!err)
-		err = push_feed_start(&run->push, loop);
+		err = push_feed_start(run->pushes, loop);
 	if (!err)
 		err = history_feed_start(&run->history, loop);
 	if (!err)
@@ -503,9 +514,10 @@ static int capture(struct run *run)
 	run->running = false;
 	notify_say(&run->notify, "STOPPING=1");
 	front_close(&run->front);
-	push_feed_close(&run->push);
 	run->end_ns = live_end_ns(run->live);
 	stop_err = live_stop(run->live);
+	push_feed_finish(run->pushes);
+	push_feed_close(run->pushes);
 	history_feed_finish(&run->history, clock_monotonic_ns());
 	budget_close(&run->budget);
 	end_err = recorder_end(run->recorder, err ? "error" : "signal");
@@ -518,14 +530,14 @@ int agent_run(struct agent_settings *settings)
 	int err;
 
 	front_init(&run.front);
-	push_feed_init(&run.push);
+	push_feed_init(run.pushes);
 	machine_read(&run.machine);
 	notify_open(&run.notify);
 	err = open_state_directory(&run);
 	if (!err)
 		err = open_front(&run);
 	if (!err)
-		err = open_push(&run);
+		err = open_pushes(&run);
 	if (!err)
 		err = open_history(&run);
 	if (!err)
@@ -539,7 +551,7 @@ int agent_run(struct agent_settings *settings)
 	if (!err)
 		err = capture(&run);
 	front_close(&run.front);
-	push_feed_close(&run.push);
+	push_feed_close(run.pushes);
 	while (run.opened_count)
 		listener_remove(run.opened[--run.opened_count]);
 	history_feed_close(&run.history);

@@ -6,8 +6,16 @@
 #define MEMSCOPE_COMMANDS_AGENT_RUN_H
 
 #include "agent/listener.h"
+#include "agent/push_protocol.h"
 #include "capture/targets/policy.h"
 #include "commands/record_run.h"
+
+/* Where metrics are pushed by a protocol. */
+struct agent_push {
+	const char *url;         /* NULL: nowhere */
+	const char *client_path; /* a file for push_client_read(); NULL: none */
+	uint64_t interval_ns;
+};
 
 struct agent_settings {
 	struct record_run_settings recording; /* its capture, ring and details */
@@ -20,8 +28,7 @@ struct agent_settings {
 	uint64_t history_ns;    /* how long it goes back */
 	uint64_t budget_ppm;    /* of a CPU, for each process; 0: no limit */
 	struct policy policy;   /* which processes are traced */
-	const char *otlp;       /* the collector; NULL: none */
-	uint64_t otlp_interval_ns;
+	struct agent_push pushes[PUSH_PROTOCOLS];
 	bool label_pid;
 	const char *config_path;
 	bool check_config, show_config;

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/trusted_file.h"
 #include "commands/options.h"
 
 #define FILE_MOST 65536
@@ -110,48 +111,6 @@ const char *config_flag(const struct config *config, const char *name)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int check_file(const char *path, const struct stat *status)
-{
-	if (!S_ISREG(status->st_mode)) {
-		log_error("%s: not a file", path);
-		return -EINVAL;
-	}
-	if (status->st_size > FILE_MOST) {
-		log_error("%s: too large for a configuration", path);
-		return -EFBIG;
-	}
-	if ((status->st_uid && status->st_uid != geteuid()) ||
-	    status->st_mode & (S_IWGRP | S_IWOTH)) {
-		log_error("%s: others could have written it: it must be root's or yours, and only"
-			  " its owner may write it (chmod go-w)",
-			  path);
-		return -EPERM;
-	}
-	return 0;
-}
-
-static int read_text(struct config *config, const char *path, int fd)
-{
-	struct stat status;
-	ssize_t length;
-	int err = fstat(fd, &status) ? -errno : check_file(path, &status);
-
-	if (err)
-		return err;
-	config->text = calloc(1, FILE_MOST + 1);
-	length = config->text ? read(fd, config->text, FILE_MOST) : -1;
-	if (length < 0) {
-		err = config->text ? -errno : -ENOMEM;
-		log_error("%s: cannot read: %s", path, strerror(-err));
-		return err;
-	}
-	if (memchr(config->text, 0, (size_t)length)) {
-		log_error("%s: not a text file", path);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static char *trim(char *text)
 {
 	size_t length;
@@ -242,7 +201,7 @@ int config_take_file(struct config *config, const char *path, bool must_exist)
 		return err;
 	}
 	config->path = path;
-	err = read_text(config, path, fd);
+	err = trusted_file_take(fd, path, FILE_MOST, &config->text);
 	close(fd);
 	return err ? err : take_lines(config);
 }

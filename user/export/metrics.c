@@ -342,7 +342,7 @@ static void put_time(struct string *out, uint64_t ts_ns, enum metrics_form form)
 				     (unsigned long long)((ts_ns + unit_ns - 1) / unit_ns));
 }
 
-static void put_value(struct string *out, const struct metrics_family *family, uint64_t value)
+void metrics_put_value(struct string *out, const struct metrics_family *family, uint64_t value)
 {
 	if (!strcmp(family->unit, "seconds") || !strcmp(family->unit, "ratio"))
 		string_append_format(out, "%llu.%09llu", (unsigned long long)value / 1000000000,
@@ -365,7 +365,7 @@ static int put_series(struct writer *writer, const struct metrics_family *family
 {
 	put_name(&writer->text, family, strcmp(family->type, "counter") != 0 ? "" : "_total",
 		 series);
-	put_value(&writer->text, family, series->value);
+	metrics_put_value(&writer->text, family, series->value);
 	put_time(&writer->text, series->ts_ns, form);
 	return writer_end_line(writer);
 }
@@ -394,7 +394,7 @@ static int put_histogram(struct writer *writer, const struct metrics_family *fam
 		string_append_format(out, "%s_bucket{%s%sle=\"", family->name, series->labels,
 				     *series->labels ? "," : "");
 		if (i < family->bounds_count)
-			put_value(out, family, family->bounds[i]);
+			metrics_put_value(out, family, family->bounds[i]);
 		else
 			string_append_text(out, "+Inf");
 		string_append_text(out, "\"} ");
@@ -403,7 +403,7 @@ static int put_histogram(struct writer *writer, const struct metrics_family *fam
 	if (err)
 		return err;
 	put_name(out, family, "_sum", series);
-	put_value(out, family, series->value);
+	metrics_put_value(out, family, series->value);
 	put_time(out, series->ts_ns, form);
 	err = writer_end_line(writer);
 	put_name(out, family, "_count", series);

@@ -92,6 +92,9 @@ struct metrics_point metrics_point(const struct metrics *metrics, size_t family,
 bool metrics_value(const struct metrics *metrics, size_t family, const char *labels,
 		   uint64_t *value);
 
+/* Appends a value of the family as the text formats have it. */
+void metrics_put_value(struct string *out, const struct metrics_family *family, uint64_t value);
+
 /* Takes a label off the beginning, unescaped. Returns false if there is no more. */
 bool metrics_next_label(const char **labels, struct string *name, struct string *text);
 

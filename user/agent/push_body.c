@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "agent/push_body.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/writer.h"
+#include "export/remote_write.h"
+#include "export/snappy.h"
+
+static int read_all(struct string *text, int fd, uint64_t bytes)
+{
+	char *to = string_extend(text, bytes);
+	uint64_t done = 0;
+
+	if (!to && bytes)
+		return -ENOMEM;
+	while (done < bytes) {
+		const ssize_t length = pread(fd, to + done, bytes - done, (off_t)done);
+
+		if (length <= 0)
+			return length ? -errno : -EIO;
+		done += (uint64_t)length;
+	}
+	return 0;
+}
+
+/* Returns a descriptor or -errno. */
+static int write_compressed(const struct string *text, uint64_t *bytes)
+{
+	struct writer writer = { .fd = memfd_create("batch", MFD_CLOEXEC), .name = "a batch" };
+	int err = writer.fd < 0 ? -errno : 0;
+
+	if (err)
+		return err;
+	snappy_compress(&writer.text, text->bytes, text->length);
+	*bytes = writer.text.length;
+	err = writer.text.failed ? -ENOMEM : writer_flush(&writer);
+	string_fini(&writer.text);
+	if (err)
+		close(writer.fd);
+	return err ? err : writer.fd;
+}
+
+int push_body_make(struct push_body *body, int fd, uint64_t *bytes, uint64_t ts_ns)
+{
+	struct string text = { 0 };
+	size_t length;
+	int made = read_all(&text, fd, *bytes);
+
+	close(fd);
+	if (made) {
+		string_fini(&text);
+		return made;
+	}
+	length = text.length;
+	remote_write_end_series(&text, body->last.bytes, body->last.length, ts_ns);
+	made = text.failed ? -ENOMEM : write_compressed(&text, bytes);
+	if (made < 0) {
+		string_fini(&text);
+		return made;
+	}
+	text.length = length;
+	string_fini(&body->last);
+	body->last = text;
+	return made;
+}
+
+void push_body_fini(struct push_body *body)
+{
+	string_fini(&body->last);
+}

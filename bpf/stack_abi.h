@@ -25,6 +25,7 @@ enum ms_frame_flags {
 	MS_FRAME_INFERRED = 1 << 2,   /* of another thread, which is likely to have led here */
 	MS_FRAME_ENTRY = 1 << 3,      /* Python: a call of the evaluating function ends with it */
 	MS_FRAME_MORE = 1 << 4,       /* Python: it has callers that are not there */
+	MS_FRAME_INLINED = 1 << 5,    /* native: the compiler put it into the next frame's code */
 };
 
 /* A frame as the kernel side finds it, the innermost first. */

@@ -84,6 +84,30 @@ NOINLINE static int stacks_recursive(int depth)
 	return result + depth;
 }
 
+#define INLINED static inline __attribute__((always_inline))
+
+INLINED int inner(int number)
+{
+	int result = stacks_plain();
+
+	AFTER(result);
+	return result + number;
+}
+
+INLINED int outer(int number)
+{
+	return number ? inner(number) * 2 : 0;
+}
+
+/* The code of others is in it. */
+NOINLINE static int stacks_inlining(int number)
+{
+	int result = outer(number);
+
+	AFTER(result);
+	return result;
+}
+
 static int compare(const void *a, const void *b)
 {
 	if (next_size % 8192)
@@ -158,6 +182,9 @@ int main(void)
 	next_size = 9000;
 	expect("take stacks_plain stacks_recursive stacks_recursive stacks_recursive main");
 	stacks_recursive(2);
+	next_size = 9500;
+	expect("take stacks_plain inner outer stacks_inlining main");
+	stacks_inlining(1);
 	next_size = 16384;
 	expect("take stacks_plain compare ... stacks_callback main");
 	stacks_callback();

@@ -16,7 +16,7 @@
 
 #include "agent/channel.h"
 #include "agent/keeper.h"
-#include "agent/sandbox.h"
+#include "host/sandbox.h"
 #include "base/clock.h"
 #include "base/log.h"
 

@@ -15,7 +15,7 @@
 #include "agent/http_clients.h"
 #include "agent/keeper.h"
 #include "agent/page.h"
-#include "agent/sandbox.h"
+#include "host/sandbox.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"

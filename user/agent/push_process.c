@@ -17,7 +17,7 @@
 #include "agent/push_client.h"
 #include "agent/push_queue.h"
 #include "agent/push_target.h"
-#include "agent/sandbox.h"
+#include "host/sandbox.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "export/otlp.h"

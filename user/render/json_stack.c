@@ -28,6 +28,8 @@ static void put_frame(struct json *json, const struct frame *frame)
 		json_hex(json, frame->address);
 		json_name(json, "by_pointer");
 		json_bool(json, frame->flags & MS_FRAME_BY_POINTER);
+		json_name(json, "inlined");
+		json_bool(json, frame->flags & MS_FRAME_INLINED);
 	}
 	if (frame->kind == MS_FRAME_PYTHON) {
 		json_name(json, "inferred");

@@ -12,13 +12,24 @@ static void append(struct string *out, const char *text)
 
 typedef void append_fn(struct string *out, const char *text);
 
-static void append_python(struct string *out, const struct frame *frame, append_fn *append_text)
+static bool has_line(const struct frame *frame)
 {
-	append_text(out, frame->function[0] ? frame->function : "?");
-	string_append_text(out, " (");
+	return frame->source[0] && frame->line;
+}
+
+static void append_line(struct string *out, const struct frame *frame, append_fn *append_text)
+{
 	append_text(out, frame->source[0] ? stacks_name_of(frame->source) : "?");
 	if (frame->line)
 		string_append_format(out, ":%u", frame->line);
+}
+
+/* "function (file:line)" */
+static void append_with_line(struct string *out, const struct frame *frame, append_fn *append_text)
+{
+	append_text(out, frame->function[0] ? frame->function : "?");
+	string_append_text(out, " (");
+	append_line(out, frame, append_text);
 	string_append_char(out, ')');
 }
 
@@ -29,7 +40,7 @@ void stack_words_append(struct string *out, const struct frame *frame)
 		return;
 	}
 	if (frame->kind == MS_FRAME_PYTHON) {
-		append_python(out, frame, append);
+		append_with_line(out, frame, append);
 		if (frame->flags & MS_FRAME_INFERRED)
 			string_append_text(out, " (inferred)");
 		return;
@@ -38,19 +49,30 @@ void stack_words_append(struct string *out, const struct frame *frame)
 	if (frame->function[0]) {
 		string_append_char(out, '(');
 		append(out, frame->function);
-		string_append_format(out, "+0x%x)", frame->offset);
+		if (!(frame->flags & MS_FRAME_INLINED))
+			string_append_format(out, "+0x%x", frame->offset);
+		string_append_char(out, ')');
 	}
 	string_append_format(out, " [0x%llx]", (unsigned long long)frame->address);
+	if (has_line(frame)) {
+		string_append_char(out, ' ');
+		append_line(out, frame, append);
+	}
+	if (frame->flags & MS_FRAME_INLINED)
+		string_append_text(out, " (inlined)");
 	if (frame->flags & MS_FRAME_BY_POINTER)
 		string_append_text(out, " (by frame pointer)");
 }
 
-static void append_function(struct string *out, const struct frame *frame, append_fn *append_text)
+/* `lines`: native functions have their line, too, if it is known. */
+static void append_function(struct string *out, const struct frame *frame, bool lines,
+			    append_fn *append_text)
 {
 	if (!frame) {
 		string_append_char(out, '?');
-	} else if (frame->kind == MS_FRAME_PYTHON) {
-		append_python(out, frame, append_text);
+	} else if (frame->kind == MS_FRAME_PYTHON ||
+		   (lines && frame->function[0] && has_line(frame))) {
+		append_with_line(out, frame, append_text);
 	} else if (frame->function[0]) {
 		append_text(out, frame->function);
 	} else {
@@ -61,7 +83,7 @@ static void append_function(struct string *out, const struct frame *frame, appen
 
 void stack_words_append_function(struct string *out, const struct frame *frame)
 {
-	append_function(out, frame, append);
+	append_function(out, frame, false, append);
 }
 
 #define CHAIN_FRAMES 8
@@ -107,7 +129,7 @@ static bool append_python_chain(struct string *out, const struct stacks *stacks,
 		}
 		string_append_text(out, skipped ? " < ..." : "");
 		string_append_text(out, any ? " < " : "");
-		append_python(out, frame, string_append_text);
+		append_with_line(out, frame, string_append_text);
 		own += !is_installed(frame);
 		any = true;
 		skipped = false;
@@ -133,24 +155,44 @@ void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			return;
 		}
 		string_append_text(out, shown++ ? " < " : "");
-		append_function(out, frame, string_append_text);
+		append_function(out, frame, true, string_append_text);
 		/* What runs main() is the same for all. */
 		if (frame && !strcmp(frame->function, "main"))
 			return;
 	}
 }
 
+static bool begins_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* A file of the program itself: not one of this system's libraries, nor of CUDA. */
+static bool is_own(const struct frame *frame)
+{
+	if (!has_line(frame) || is_installed(frame))
+		return false;
+	return frame->kind == MS_FRAME_PYTHON ||
+	       (!stacks_is_cuda(frame->module) && !begins_with(frame->source, "/usr/include/") &&
+		!begins_with(frame->module, "/usr/lib") && !begins_with(frame->module, "/lib"));
+}
+
 const struct frame *stack_words_own_line(const struct stacks *stacks, const struct stack *stack)
 {
+	const struct frame *native = NULL;
 	size_t i;
 
 	for (i = 0; i < stack->count; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
-		if (is_python(frame) && frame->line && frame->source[0] && !is_installed(frame))
+		if (!frame || !is_own(frame))
+			continue;
+		if (is_python(frame))
 			return frame;
+		if (!native)
+			native = frame;
 	}
-	return NULL;
+	return native;
 }
 
 const char *stack_words_end(uint8_t end)

@@ -21,13 +21,13 @@ void stack_words_append_function(struct string *out, const struct frame *frame);
  * Appends what tells two stacks apart, the innermost first: lines of Python, if there are any, the
  * innermost one and the program's own, "linear (functional.py:10) < ... < train (train.py:22)" (at
  * most four of them);
- * else the functions that are not CUDA's own, "take < fill < main". What programs have chosen is as
- * it is, for the caller to make safe: a document does.
+ * else the functions that are not CUDA's own, "take < fill (fill.c:12) < main". What programs have
+ * chosen is as it is, for the caller to make safe: a document does.
  */
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			      const struct stack *stack);
 
-/* The innermost line of the program itself, in Python; NULL: none is known. */
+/* The innermost line of the program itself, in Python if there is one; NULL: none is known. */
 const struct frame *stack_words_own_line(const struct stacks *stacks, const struct stack *stack);
 
 /* Why it ends, an enum ms_stack_end: in words, and as JSON has it. */

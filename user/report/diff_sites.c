@@ -49,7 +49,9 @@ static uint64_t key_of(const struct stacks *stacks, const struct stack *stack, s
 	for (i = 0; i < stack->count; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
-		if (frame && (!stack->lines || frame->kind == MS_FRAME_PYTHON))
+		/* What is put into what, and where lines are, changes from build to build. */
+		if (frame && !(frame->flags & MS_FRAME_INLINED) &&
+		    (!stack->lines || frame->kind == MS_FRAME_PYTHON))
 			append_frame(text, frame);
 	}
 	return text->length ? string_hash(KEY_SECRET, text->bytes, text->length) : 0;

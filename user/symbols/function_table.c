@@ -9,8 +9,6 @@
 #include "base/memory.h"
 #include "elf/elf_symbols.h"
 
-#define MAX_FUNCTIONS (4u << 20) /* twice what browsers have */
-
 void function_table_fini(struct function_table *table)
 {
 	free(table->entries);
@@ -21,7 +19,7 @@ static int add(const struct elf_function *function, void *context)
 {
 	struct function_table *table = context;
 
-	if (table->count >= MAX_FUNCTIONS)
+	if (table->count >= FUNCTION_TABLE_MOST)
 		return -EFBIG;
 	if (memory_grow((void **)&table->entries, &table->capacity, table->count + 1,
 			sizeof(*table->entries)))

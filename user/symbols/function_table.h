@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define FUNCTION_NAME_BYTES 4096
+#define FUNCTION_TABLE_MOST (4u << 20) /* functions of a file: twice what browsers have */
 
 struct function_entry {
 	uint64_t begin; /* in the file */

@@ -2,6 +2,8 @@
 #include "capture/stacks/modules.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,15 +17,30 @@
 
 #define DELETED " (deleted)"
 
+static void forget_lines(struct module *module)
+{
+	if (module->lines_fd >= 0 && module->lines_fd != module->fd)
+		close(module->lines_fd);
+	module->lines_fd = -1;
+}
+
 static void module_free(struct module *module)
 {
 	if (!module)
 		return;
+	forget_lines(module);
 	if (module->fd >= 0)
 		close(module->fd);
 	function_table_fini(&module->functions);
 	free(module->path);
 	free(module);
+}
+
+int modules_open(struct modules *modules, bool lines)
+{
+	int err = file_reader_open(&modules->functions);
+
+	return err || !lines ? err : file_reader_open(&modules->lines);
 }
 
 void modules_fini(struct modules *modules)
@@ -34,6 +51,8 @@ void modules_fini(struct modules *modules)
 		module_free(modules->list[i]);
 	free(modules->list);
 	map_fini(&modules->places);
+	file_reader_close(modules->functions);
+	file_reader_close(modules->lines);
 	*modules = (struct modules){ 0 };
 }
 
@@ -51,6 +70,30 @@ static char *path_of(const struct proc_mapping *mapping)
 	return strndup(mapping->path, deleted ? length - more : length);
 }
 
+/*
+ * Debug information that was split off lies in this system's directory for it, by build id. What a
+ * container has in its own is not looked for: it would be opened with this program's rights.
+ */
+static int open_split(const struct elf_image *image)
+{
+	char path[sizeof("/usr/lib/debug/.build-id/xx/.debug") + ELF_BUILD_ID_BYTES];
+
+	if (strlen(image->build_id) < 4)
+		return -1;
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", image->build_id,
+		 image->build_id + 2);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+static void prepare_lines(struct modules *modules, struct module *module)
+{
+	module->lines_fd = open_split(&module->image);
+	if (module->lines_fd < 0)
+		module->lines_fd = module->fd;
+	if (module->lines_fd >= 0)
+		file_reader_prepare_lines(modules->lines, module->number, module->lines_fd);
+}
+
 static struct module *module_new(struct modules *modules, pid_t pid,
 				 const struct proc_mapping *mapping)
 {
@@ -59,6 +102,7 @@ static struct module *module_new(struct modules *modules, pid_t pid,
 
 	if (!module)
 		return NULL;
+	module->lines_fd = -1;
 	module->dev = mapping->dev;
 	module->inode = mapping->inode;
 	module->fd = file_open_mapping(pid, mapping, modules->map_files);
@@ -102,10 +146,13 @@ struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_
 		log_debug("%s cannot be opened: stacks end there", module->path);
 	else if (table_store_add(modules->tables, module->number, module->fd))
 		log_debug("%s: no table can be made", module->path);
+	if (modules->lines)
+		prepare_lines(modules, module);
 	return module;
 }
 
-bool module_function(struct module *module, uint64_t place, struct string *name, uint32_t *offset)
+bool module_function(struct modules *modules, struct module *module, uint64_t place,
+		     struct string *name, uint32_t *offset)
 {
 	const struct function_entry *entry;
 	char text[FUNCTION_NAME_BYTES];
@@ -114,7 +161,7 @@ bool module_function(struct module *module, uint64_t place, struct string *name,
 		return false;
 	if (!module->functions_read) {
 		module->functions_read = true;
-		function_table_make(&module->functions, module->fd);
+		file_reader_functions(modules->functions, module->fd, &module->functions);
 	}
 	entry = function_table_find(&module->functions, place);
 	if (!entry || !function_table_name(entry, module->fd, text))
@@ -122,4 +169,18 @@ bool module_function(struct module *module, uint64_t place, struct string *name,
 	demangle_append(name, text);
 	*offset = (uint32_t)(place - entry->begin);
 	return true;
+}
+
+size_t module_lines(struct modules *modules, struct module *module, uint64_t address,
+		    struct source_line *found, size_t most)
+{
+	int count;
+
+	if (module->lines_fd < 0 || !modules->lines)
+		return 0;
+	count = file_reader_lines(modules->lines, module->number, module->lines_fd, address, found,
+				  most);
+	if (count == -ENODATA)
+		forget_lines(module);
+	return count > 0 ? count : 0;
 }

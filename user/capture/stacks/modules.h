@@ -16,7 +16,7 @@
 #include "capture/stacks/table_store.h"
 #include "elf/elf_image.h"
 #include "host/proc.h"
-#include "symbols/function_table.h"
+#include "symbols/file_reader.h"
 
 struct module {
 	uint64_t dev, inode;
@@ -27,6 +27,7 @@ struct module {
 	struct elf_image image;
 	bool functions_read;
 	struct function_table functions;
+	int lines_fd; /* of the file that has its debug information; negative: none has */
 };
 
 struct modules {
@@ -34,8 +35,9 @@ struct modules {
 	size_t count, capacity;
 	struct map places; /* of device and inode -> position in `list`; of several, the newest */
 	struct table_store *tables;
-	bool map_files;  /* FEATURE_MAP_FILES */
-	uint64_t others; /* files beyond those that have a number */
+	struct file_reader *functions, *lines; /* `lines`: NULL if source lines are not wanted */
+	bool map_files;                        /* FEATURE_MAP_FILES */
+	uint64_t others;                       /* files beyond those that have a number */
 };
 
 /*
@@ -48,8 +50,18 @@ struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_
  * Appends the name of the function that a place in the file is in; `*offset` is how far in it.
  * Returns whether there is one. The first time takes as long as reading all functions does.
  */
-bool module_function(struct module *module, uint64_t place, struct string *name, uint32_t *offset);
+bool module_function(struct modules *modules, struct module *module, uint64_t place,
+		     struct string *name, uint32_t *offset);
 
+/*
+ * The source lines of an address, as the file's symbols have it (symbols/source_lines.h). Returns
+ * how many; 0 if they are not known, or not yet.
+ */
+size_t module_lines(struct modules *modules, struct module *module, uint64_t address,
+		    struct source_line *found, size_t most);
+
+/* Starts the processes that read files; `lines`: debug information, too. Returns 0 or -errno. */
+int modules_open(struct modules *modules, bool lines);
 void modules_fini(struct modules *modules);
 
 #endif /* MEMSCOPE_CAPTURE_STACKS_MODULES_H */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -15,6 +16,8 @@
 #include "symbols/python_stack.h"
 
 #define MAX_FRAMES 262144 /* different ones: as many as the ledger keeps */
+
+#define IDS_SHIFT 32
 
 struct process {
 	pid_t pid;
@@ -29,9 +32,10 @@ struct stack_taker {
 	struct process **processes;
 	size_t count, capacity;
 	bool stale;        /* one of them is */
-	struct map frames; /* hash of what a frame is -> its id */
+	struct map frames; /* hash of what a frame is -> its id, and IDS_SHIFT: how many follow */
 	uint32_t frame_ids;
 	struct string record, name; /* scratch */
+	struct source_line lines[SOURCE_LINES_MOST];
 };
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -167,34 +171,79 @@ static int feed_frame(struct stack_taker *taker, struct ms_frame_record *frame,
 				   taker->record.length);
 }
 
+/* What the debug information says of a frame; the texts are to live until the frame is fed. */
+static void put_line(struct ms_frame_record *frame, const struct source_line *line,
+		     const char *texts[MS_FRAME_TEXTS_COUNT])
+{
+	frame->line = line->line;
+	texts[MS_FRAME_SOURCE] = line->file;
+}
+
+static int feed_inlined(struct stack_taker *taker, const struct ms_frame_record *outer, uint32_t id,
+			const struct source_line *line,
+			const char *const outer_texts[MS_FRAME_TEXTS_COUNT])
+{
+	struct ms_frame_record frame = *outer;
+	const char *texts[MS_FRAME_TEXTS_COUNT];
+
+	memcpy(texts, outer_texts, sizeof(texts));
+	frame.id = id;
+	frame.offset = 0;
+	frame.flags |= MS_FRAME_INLINED;
+	put_line(&frame, line, texts);
+	string_clear(&taker->name);
+	demangle_append(&taker->name, line->function);
+	string_append_char(&taker->name, '\0');
+	texts[MS_FRAME_FUNCTION] = taker->name.failed ? "" : taker->name.bytes;
+	return feed_frame(taker, &frame, texts);
+}
+
+/*
+ * Feeds what the code at an address is: functions that the compiler has put into one another, the
+ * innermost first, and the one that has them all. `*count` is how many, with ids from frame->id on.
+ */
 static int name_native(struct stack_taker *taker, const struct ms_stack_frame *from,
-		       const struct code_range *range, struct ms_frame_record *frame)
+		       const struct code_range *range, struct ms_frame_record *frame, size_t *count)
 {
 	/* The call is what is looked for, not what follows it. */
-	const uint32_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
+	const uint32_t back = from->flags & MS_FRAME_EXACT ? 0 : 1, first = frame->id;
+	struct module *module = range ? range->module : NULL;
 	const char *texts[MS_FRAME_TEXTS_COUNT] = { "", "", "", "" };
 	uint64_t place, address = from->address;
+	size_t lines = 0, i;
+	int err = 0;
 
 	string_clear(&taker->name);
-	if (range && range->module) {
+	if (module) {
 		place = from->address - range->start + range->offset;
-		texts[MS_FRAME_MODULE] = range->module->path;
-		texts[MS_FRAME_BUILD_ID] = range->module->image.build_id;
-		elf_image_address(&range->module->image, place, &address);
-		if (module_function(range->module, place - back, &taker->name, &frame->offset)) {
-			frame->offset += back;
-			string_append_char(&taker->name, '\0');
-		}
+		texts[MS_FRAME_MODULE] = module->path;
+		texts[MS_FRAME_BUILD_ID] = module->image.build_id;
+		if (elf_image_address(&module->image, place, &address))
+			lines = module_lines(&taker->modules, module, address - back, taker->lines,
+					     SOURCE_LINES_MOST);
 	}
 	frame->address = address;
-	if (taker->name.length && !taker->name.failed)
+	for (i = 0; !err && i + 1 < lines; i++)
+		err = feed_inlined(taker, frame, first + i, &taker->lines[i], texts);
+	*count = i + 1;
+	string_clear(&taker->name);
+	if (module &&
+	    module_function(&taker->modules, module, place - back, &taker->name, &frame->offset))
+		frame->offset += back;
+	else if (lines)
+		demangle_append(&taker->name, taker->lines[lines - 1].function);
+	string_append_char(&taker->name, '\0');
+	if (!taker->name.failed)
 		texts[MS_FRAME_FUNCTION] = taker->name.bytes;
-	return feed_frame(taker, frame, texts);
+	if (lines)
+		put_line(frame, &taker->lines[lines - 1], texts);
+	frame->id = first + *count - 1;
+	return err ? err : feed_frame(taker, frame, texts);
 }
 
 #define PYTHON_KEY_BYTES 5 /* line and flags, in front of both names */
 
-/* The same as id_of() of a Python frame. */
+/* The id of a Python frame, which is fed if it is new; 0: there is no room for it. */
 static uint32_t id_of_python(struct stack_taker *taker, const struct ms_event *event,
 			     const struct ms_stack_frame *from, int *err)
 {
@@ -250,16 +299,20 @@ static enum python_stack_part part_of(const struct ms_stack_frame *frame, void *
 	if (!range || !range->module)
 		return PYTHON_STACK_OTHER;
 	string_clear(&taker->name);
-	module_function(range->module, frame->address - 1 - range->start + range->offset,
-			&taker->name, &offset);
+	module_function(&taker->modules, range->module,
+			frame->address - 1 - range->start + range->offset, &taker->name, &offset);
 	string_append_char(&taker->name, '\0');
 	return taker->name.failed ? PYTHON_STACK_OTHER :
 				    python_stack_part_of(taker->name.bytes, range->module->path);
 }
 
-/* The id of a frame, which is fed if it is new; 0: there is no room for it. */
-static uint32_t id_of(struct stack_taker *taker, const struct ms_event *event,
-		      const struct process *process, const struct ms_stack_frame *from, int *err)
+/*
+ * Puts the ids of a frame, of which the new ones are fed, and of those that were put into its code.
+ * Returns how many; none if there is no room for more frames.
+ */
+static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
+		      const struct process *process, const struct ms_stack_frame *from,
+		      uint32_t *ids, size_t room, int *err)
 {
 	const uint64_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
 	const struct code_range *range =
@@ -269,17 +322,25 @@ static uint32_t id_of(struct stack_taker *taker, const struct ms_event *event,
 	struct ms_frame_record frame = { .event = *event,
 					 .kind = from->kind,
 					 .flags = from->flags };
+	uint32_t first = taker->frame_ids + 1;
+	size_t count = 0, i;
 
-	if (known)
-		return (uint32_t)*known;
-	if (taker->frames.count >= MAX_FRAMES)
-		return 0;
-	frame.event.type = MS_TYPE_FRAME;
-	frame.id = ++taker->frame_ids;
-	if (map_set(&taker->frames, key, frame.id))
-		return 0;
-	*err = name_native(taker, from, range, &frame);
-	return frame.id;
+	if (known) {
+		first = (uint32_t)*known;
+		count = *known >> IDS_SHIFT;
+	} else if (taker->frames.count < MAX_FRAMES && taker->frame_ids < MAX_FRAMES) {
+		frame.event.type = MS_TYPE_FRAME;
+		frame.id = first;
+		*err = name_native(taker, from, range, &frame, &count);
+		taker->frame_ids += count;
+		if (map_set(&taker->frames, key, first | (uint64_t)count << IDS_SHIFT))
+			count = 0;
+	}
+	for (i = 0; i < count && i < room; i++)
+		ids[i] = first + i;
+	if (!count && room)
+		ids[0] = 0;
+	return count ? i : room > 0;
 }
 
 static bool is_known(const struct process *process, const struct ms_stack *record)
@@ -315,12 +376,13 @@ static int feed_stack(struct stack_taker *taker, const struct ms_stack *from, co
 int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 {
 	struct process *process = find(taker, (pid_t)record->event.pid);
-	size_t i, count = record->count < MS_STACK_MOST ? record->count : MS_STACK_MOST;
+	size_t count = record->count < MS_STACK_MOST ? record->count : MS_STACK_MOST;
 	struct evaluation evaluation = { taker, process };
 	struct ms_stack_frame frames[MS_STACK_MOST];
 	uint32_t ids[MS_STACK_MOST];
 	__u16 order[MS_STACK_MOST];
 	struct ms_stack stack = *record;
+	size_t put = 0, i;
 	int err = 0;
 
 	if (process && !is_known(process, record))
@@ -330,14 +392,17 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 	for (i = 0; !err && i < count; i++) {
 		const struct ms_stack_frame *frame = &frames[order[i]];
 
-		if (frame->kind == MS_FRAME_PYTHON)
-			ids[i] = id_of_python(taker, &record->event, frame, &err);
+		if (put == MS_STACK_MOST)
+			stack.end = MS_STACK_END_DEPTH;
+		else if (frame->kind == MS_FRAME_PYTHON)
+			ids[put++] = id_of_python(taker, &record->event, frame, &err);
 		else
-			ids[i] = id_of(taker, &record->event, process, frame, &err);
+			put += put_ids(taker, &record->event, process, frame, ids + put,
+				       MS_STACK_MOST - put, &err);
 		if (frame->flags & MS_FRAME_MORE && stack.end == MS_STACK_END_COMPLETE)
 			stack.end = MS_STACK_END_DEPTH;
 	}
-	return err ? err : feed_stack(taker, &stack, ids, count);
+	return err ? err : feed_stack(taker, &stack, ids, put);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -352,7 +417,11 @@ int stack_taker_open(struct stack_taker **result, const struct stack_taker_optio
 	taker->options = *options;
 	taker->modules.map_files = options->map_files;
 	err = table_store_open(&taker->tables, options->tables_fd, options->table_bytes);
+	if (!err)
+		err = modules_open(&taker->modules, options->native);
 	if (err) {
+		table_store_close(taker->tables);
+		modules_fini(&taker->modules);
 		free(taker);
 		return err;
 	}

@@ -14,7 +14,7 @@
 
 #include "abi.h"
 #include "base/log.h"
-#include "symbols/unwind_table.h"
+#include "symbols/file_reader.h"
 
 struct order {
 	uint32_t number;
@@ -24,6 +24,7 @@ struct order {
 struct table_store {
 	int tables_fd;
 	uint64_t most_bytes;
+	struct file_reader *reader; /* the thread's */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -89,7 +90,7 @@ static void account_for(struct table_store *store, const struct unwind_table *ta
 static void make(struct table_store *store, const struct order *order)
 {
 	struct unwind_table table;
-	int err = unwind_table_make(&table, order->fd);
+	int err = file_reader_unwind(store->reader, order->fd, &table);
 
 	/* Only this thread adds to the bytes. */
 	if (!err && store->account.bytes + table.count * sizeof(*table.rows) > store->most_bytes)
@@ -152,8 +153,11 @@ int table_store_open(struct table_store **result, int tables_fd, uint64_t bytes)
 	store->most_bytes = bytes;
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_cond_init(&store->changed, NULL);
-	err = start(store);
+	err = file_reader_open(&store->reader);
+	if (!err)
+		err = start(store);
 	if (err) {
+		file_reader_close(store->reader);
 		free(store);
 		return err;
 	}
@@ -172,6 +176,7 @@ void table_store_close(struct table_store *store)
 	pthread_join(store->thread, NULL);
 	while (store->taken < store->given)
 		close(store->orders[store->taken++].fd);
+	file_reader_close(store->reader);
 	pthread_cond_destroy(&store->changed);
 	pthread_mutex_destroy(&store->lock);
 	free(store);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The unwind tables of files, where the kernel side finds them. A thread of its own makes them, one
- * after the other: of a large library that takes a tenth of a second, in which rings would fill.
+ * The unwind tables of files, where the kernel side finds them. A process without privileges makes
+ * them (symbols/file_reader.h), one after the other; a thread of its own waits for it: of a large
+ * library that takes a tenth of a second, in which rings would fill.
  */
 #ifndef MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
 #define MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "agent/sandbox.h"
+#include "host/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,16 @@
 #include "base/log.h"
 
 #define NO_USER 65534
-#define MEMORY_BYTES (512ull << 20) /* of addresses */
+#define MEMORY_BYTES (512ull << 20)          /* of addresses */
+#define MAPPED_BYTES (16ull << 30)           /* the same, of who maps large files */
+#define MAPPING_MEMORY_BYTES (1024ull << 20) /* its own */
 #define DESCRIPTORS 512
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -166,10 +174,14 @@ static const int allowed_network[] = {
 
 #define ALLOWED_NETWORK (sizeof(allowed_network) / sizeof(*allowed_network))
 
+/* How the C library asks for the size of an open file. */
+static const int allowed_reading[] = { SYS_newfstatat };
+
 enum purpose {
 	SERVE,
 	WRITE_FILES,
 	CONNECT,
+	READ_GIVEN_FILES,
 };
 
 #ifdef ARCHITECTURE
@@ -253,6 +265,8 @@ static int refuse_calls(enum purpose purpose)
 	count += put_allowed(filter + count, allowed, ALLOWED);
 	if (purpose == WRITE_FILES)
 		count += put_allowed(filter + count, allowed_files, ALLOWED_FILES);
+	if (purpose == READ_GIVEN_FILES)
+		count += put_allowed(filter + count, allowed_reading, 1);
 	if (purpose == CONNECT) {
 		count += put_allowed(filter + count, allowed_network, ALLOWED_NETWORK);
 		count += put_own_limits(filter + count);
@@ -363,11 +377,23 @@ static int limit_files(enum purpose purpose, const char *directory)
 	return err || purpose != CONNECT ? err : keep_to_reading();
 }
 
+static void bound_memory(enum purpose purpose)
+{
+	/* AddressSanitizer has reserved more than that already. */
+#ifndef SANITIZED
+	bound(RLIMIT_AS, purpose == READ_GIVEN_FILES ? MAPPED_BYTES : MEMORY_BYTES);
+	if (purpose == READ_GIVEN_FILES)
+		bound(RLIMIT_DATA, MAPPING_MEMORY_BYTES);
+#else
+	(void)purpose;
+#endif
+}
+
 static int enter(enum purpose purpose, const char *directory)
 {
 	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 
-	bound(RLIMIT_AS, MEMORY_BYTES);
+	bound_memory(purpose);
 	bound(RLIMIT_NOFILE, DESCRIPTORS);
 	bound(RLIMIT_CORE, 0);
 	if (!err)
@@ -403,5 +429,14 @@ int sandbox_enter_network(void)
 
 	if (err)
 		log_error("cannot give up privileges for a collector: %s", strerror(-err));
+	return err;
+}
+
+int sandbox_enter_reading(void)
+{
+	int err = enter(READ_GIVEN_FILES, NULL);
+
+	if (err)
+		log_error("cannot give up privileges to read files: %s", strerror(-err));
 	return err;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes from the agent's processes beside the capture all that they do not need: files, privileges,
- * and most system calls.
+ * Takes from the processes beside the capture all that they do not need: files, privileges, and
+ * most system calls.
  */
-#ifndef MEMSCOPE_AGENT_SANDBOX_H
-#define MEMSCOPE_AGENT_SANDBOX_H
+#ifndef MEMSCOPE_HOST_SANDBOX_H
+#define MEMSCOPE_HOST_SANDBOX_H
 
 /*
  * For the process that serves clients. Gives up all capabilities and, if the process is root's, its
@@ -28,4 +28,10 @@ int sandbox_enter_directory(const char *directory);
  */
 int sandbox_enter_network(void);
 
-#endif /* MEMSCOPE_AGENT_SANDBOX_H */
+/*
+ * For a process that reads files that others have opened for it and that nobody trusts. As the
+ * first, but large files may be mapped.
+ */
+int sandbox_enter_reading(void);
+
+#endif /* MEMSCOPE_HOST_SANDBOX_H */

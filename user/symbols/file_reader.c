@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symbols/file_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "host/sandbox.h"
+
+#define TABLE_MS 20000  /* of a large library on a busy machine it takes a second */
+#define WAIT_MS 200     /* for lines; the rings fill meanwhile */
+#define HANG_MS 60000   /* debug information of some GB takes seconds */
+#define MAX_FAILURES 16 /* of the process */
+#define MAX_OPEN 64     /* files with debug information */
+#define MAX_AHEAD 256   /* questions that are not answered yet */
+
+enum question_kind {
+	FUNCTIONS,
+	UNWIND,
+	PREPARE_LINES,
+	LINES,
+};
+
+struct question {
+	uint32_t kind;   /* enum question_kind */
+	uint32_t number; /* of the file, for lines */
+	uint64_t ticket;
+	uint64_t address;
+};
+
+/* What follows it: entries, rows or lines. */
+struct answer {
+	uint64_t ticket;
+	int32_t err;
+	uint32_t count;
+};
+
+struct file_reader {
+	pid_t child;        /* 0: there is none */
+	int fd;             /* of a pair of sockets, the other of which the child has */
+	uint64_t ticket;    /* of the last question */
+	uint64_t answered;  /* that of the last answer */
+	uint64_t behind_ns; /* since when an answer is late; 0: none is */
+	unsigned int failures;
+	uint32_t asked[MAX_AHEAD]; /* by ticket: the number of the file */
+	struct map prepared;       /* numbers of files that this child has been given */
+	struct map refused;        /* over which a child has failed */
+};
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static int send_all(int fd, const void *bytes, size_t length)
+{
+	while (length) {
+		const ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return -EPIPE;
+		bytes = (const char *)bytes + sent;
+		length -= sent;
+	}
+	return 0;
+}
+
+/* Returns 0, -EPIPE at the end, or -ETIMEDOUT. */
+static int receive_all(int fd, void *bytes, size_t length, uint64_t until_ns)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	while (length) {
+		const uint64_t now = clock_monotonic_ns();
+		const int ms = now < until_ns ? (int)((until_ns - now) / 1000000) + 1 : 0;
+		const int polled = poll(&ready, 1, ms);
+		ssize_t got;
+
+		if (!polled)
+			return -ETIMEDOUT;
+		got = polled < 0 ? -1 : recv(fd, bytes, length, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EPIPE;
+		bytes = (char *)bytes + got;
+		length -= got;
+	}
+	return 0;
+}
+
+union control {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr header;
+};
+
+static int send_question(int fd, const struct question *question, int file)
+{
+	union control control = { .bytes = { 0 } };
+	struct iovec part = { (void *)question, sizeof(*question) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (file >= 0) {
+		control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(file)),
+						   .cmsg_level = SOL_SOCKET,
+						   .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.header), &file, sizeof(file));
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+	}
+	/* A question is smaller than any buffer: it is sent whole or not at all. */
+	if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(*question))
+		return 0;
+	return errno == EAGAIN || errno == ETOOMANYREFS ? -EAGAIN : -EPIPE;
+}
+
+/* `*file` is -1 if there is none. */
+static int receive_question(int fd, struct question *question, int *file)
+{
+	union control control;
+	struct iovec part = { question, sizeof(*question) };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
+				  .msg_controllen = sizeof(control.bytes) };
+	const struct cmsghdr *header;
+
+	*file = -1;
+	if (recvmsg(fd, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*question))
+		return -EPIPE;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_type == SCM_RIGHTS)
+		memcpy(file, CMSG_DATA(header), sizeof(*file));
+	return 0;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+struct opened {
+	uint32_t number;
+	int fd;
+	struct source_lines *lines;
+};
+
+struct service {
+	int fd;
+	bool no_lines; /* libdw is not there */
+	struct opened open[MAX_OPEN];
+	size_t count;
+};
+
+static void answer(struct service *service, const struct question *question, int err,
+		   const void *items, size_t count, size_t item_bytes)
+{
+	const struct answer answer = { .ticket = question->ticket,
+				       .err = err,
+				       .count = (uint32_t)count };
+
+	if (send_all(service->fd, &answer, sizeof(answer)) ||
+	    send_all(service->fd, items, count * item_bytes))
+		_exit(0);
+}
+
+static void answer_functions(struct service *service, const struct question *question, int file)
+{
+	struct function_table table;
+	const int err = function_table_make(&table, file);
+
+	answer(service, question, err, table.entries, table.count, sizeof(*table.entries));
+	function_table_fini(&table);
+}
+
+static void answer_unwind(struct service *service, const struct question *question, int file)
+{
+	struct unwind_table table;
+	const int err = unwind_table_make(&table, file);
+
+	answer(service, question, err, table.rows, table.count, sizeof(*table.rows));
+	unwind_table_fini(&table);
+}
+
+/* Takes the file over. */
+static int open_lines(struct service *service, uint32_t number, int file)
+{
+	struct opened opened = { .number = number, .fd = file };
+	int err = service->no_lines          ? -ENOENT :
+		  service->count == MAX_OPEN ? -ENOSPC :
+					       source_lines_open(&opened.lines, file);
+
+	if (err)
+		close(file);
+	else
+		service->open[service->count++] = opened;
+	return err;
+}
+
+static void answer_lines(struct service *service, const struct question *question)
+{
+	struct source_line found[SOURCE_LINES_MOST];
+	size_t i, count = 0;
+
+	for (i = 0; i < service->count; i++)
+		if (service->open[i].number == question->number)
+			break;
+	if (i < service->count)
+		count = source_lines_find(service->open[i].lines, question->address, found,
+					  SOURCE_LINES_MOST);
+	answer(service, question, i < service->count ? 0 : -ENODATA, found, count, sizeof(*found));
+}
+
+static void answer_question(struct service *service, const struct question *question, int file)
+{
+	switch (question->kind) {
+	case FUNCTIONS:
+		answer_functions(service, question, file);
+		break;
+	case UNWIND:
+		answer_unwind(service, question, file);
+		break;
+	case PREPARE_LINES:
+		answer(service, question, open_lines(service, question->number, file), NULL, 0, 0);
+		return;
+	default:
+		answer_lines(service, question);
+	}
+	if (file >= 0)
+		close(file);
+}
+
+/* It keeps nothing of its parent's, and has nothing to say to its terminal. */
+static void let_go(int fd)
+{
+	const int null = open("/dev/null", O_RDWR);
+	sigset_t none;
+	int i;
+
+	for (i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	if (dup2(fd, 3) < 0)
+		_exit(1);
+	close_range(4, ~0u, 0);
+	prctl(PR_SET_NAME, "memscope-files");
+	signal(SIGINT, SIG_IGN); /* the parent ends it when it is done */
+	signal(SIGTERM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void serve(int fd)
+{
+	struct service service = { .fd = 3 };
+	struct question question;
+	int file;
+
+	let_go(fd);
+	service.no_lines = source_lines_load();
+	if (sandbox_enter_reading())
+		_exit(1);
+	/* Without a parent there is no question either. */
+	while (!receive_question(service.fd, &question, &file))
+		answer_question(&service, &question, file);
+	_exit(0);
+}
+
+/* ---- its parent ------------------------------------------------------------------------------ */
+
+static int start(struct file_reader *reader)
+{
+	int pair[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	reader->child = fork();
+	if (reader->child < 0) {
+		err = -errno;
+		reader->child = 0;
+		close(pair[0]);
+		close(pair[1]);
+		return err;
+	}
+	if (!reader->child)
+		serve(pair[1]);
+	close(pair[1]);
+	reader->fd = pair[0];
+	reader->answered = reader->ticket;
+	map_fini(&reader->prepared);
+	return 0;
+}
+
+static void stop(struct file_reader *reader)
+{
+	if (!reader->child)
+		return;
+	reader->behind_ns = 0;
+	close(reader->fd);
+	kill(reader->child, SIGKILL);
+	while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	reader->child = 0;
+}
+
+/* It is of no more use. Returns the error for who asked. */
+static int give_up(struct file_reader *reader, int err)
+{
+	stop(reader);
+	if (++reader->failures == MAX_FAILURES)
+		log_warning("the process that reads symbols has failed over %u files: no more"
+			    " are read, so call stacks of new files have no names",
+			    MAX_FAILURES);
+	return err == -ETIMEDOUT ? err : -EIO;
+}
+
+static int begin(struct file_reader *reader)
+{
+	if (reader->failures >= MAX_FAILURES)
+		return -ECONNABORTED;
+	return reader->child ? 0 : start(reader);
+}
+
+/* The items of an answer; `most` bounds what the process may say. */
+static int take_items(struct file_reader *reader, const struct answer *answer, void **items,
+		      size_t item_bytes, size_t most, uint64_t until_ns)
+{
+	int err;
+
+	*items = NULL;
+	if (answer->count > most)
+		return -EPIPE;
+	if (!answer->count)
+		return 0;
+	*items = malloc(answer->count * item_bytes);
+	err = *items ? receive_all(reader->fd, *items, answer->count * item_bytes, until_ns) :
+		       -ENOMEM;
+	if (err) {
+		free(*items);
+		*items = NULL;
+	}
+	return err;
+}
+
+/* Asks, and waits for the whole answer. */
+static int ask(struct file_reader *reader, enum question_kind kind, int fd, size_t item_bytes,
+	       size_t most, void **items, size_t *count)
+{
+	const uint64_t until_ns = clock_monotonic_ns() + TABLE_MS * 1000000ull;
+	struct question question = { .kind = kind };
+	struct answer answer;
+	int err = begin(reader);
+
+	*items = NULL;
+	*count = 0;
+	if (err)
+		return err;
+	question.ticket = ++reader->ticket;
+	err = send_question(reader->fd, &question, fd);
+	if (!err)
+		err = receive_all(reader->fd, &answer, sizeof(answer), until_ns);
+	if (!err && answer.ticket != question.ticket)
+		err = -EPIPE;
+	if (!err)
+		err = take_items(reader, &answer, items, item_bytes, most, until_ns);
+	if (err)
+		return give_up(reader, err);
+	reader->answered = answer.ticket;
+	*count = answer.count;
+	return answer.err < 0 ? answer.err : 0;
+}
+
+int file_reader_functions(struct file_reader *reader, int fd, struct function_table *table)
+{
+	void *items;
+	int err = ask(reader, FUNCTIONS, fd, sizeof(*table->entries), FUNCTION_TABLE_MOST, &items,
+		      &table->count);
+
+	table->entries = items;
+	table->capacity = table->count;
+	return err;
+}
+
+int file_reader_unwind(struct file_reader *reader, int fd, struct unwind_table *table)
+{
+	void *items;
+	int err = ask(reader, UNWIND, fd, sizeof(*table->rows), MS_UNWIND_ROWS_MOST, &items,
+		      &table->count);
+
+	table->rows = items;
+	table->capacity = table->count;
+	return err;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/*
+ * Takes the next answer about lines; those of questions that nobody waits for any more are dropped.
+ * Returns how many lines, or -errno.
+ */
+static int take_lines(struct file_reader *reader, uint64_t until_ns, struct source_line *found,
+		      size_t most, int *err)
+{
+	struct answer answer;
+	void *items = NULL;
+	size_t i, count;
+
+	*err = receive_all(reader->fd, &answer, sizeof(answer), until_ns);
+	if (*err)
+		return 0;
+	/* What has begun to come comes whole, if nothing is wrong. */
+	*err = answer.ticket == reader->answered + 1 ?
+		       take_items(reader, &answer, &items, sizeof(*found), SOURCE_LINES_MOST,
+				  clock_monotonic_ns() + TABLE_MS * 1000000ull) :
+		       -EPIPE;
+	if (*err)
+		return 0;
+	reader->answered = answer.ticket;
+	count = answer.count < most ? answer.count : most;
+	if (count)
+		memcpy(found, items, count * sizeof(*found));
+	free(items);
+	for (i = 0; i < count; i++) {
+		found[i].function[SOURCE_LINE_TEXT_BYTES - 1] = '\0';
+		found[i].file[SOURCE_LINE_TEXT_BYTES - 1] = '\0';
+	}
+	return answer.err < 0 ? answer.err : (int)count;
+}
+
+/* Takes answers up to the last question's. Returns the last one. */
+static int catch_up(struct file_reader *reader, struct source_line *found, size_t most)
+{
+	const uint64_t now = clock_monotonic_ns();
+	const uint64_t until_ns = reader->behind_ns ? now : now + WAIT_MS * 1000000ull;
+	int result = 0, err = 0;
+
+	while (!err && reader->answered < reader->ticket)
+		result = take_lines(reader, until_ns, found, most, &err);
+	if (!err) {
+		reader->behind_ns = 0;
+		return result;
+	}
+	if (err == -ETIMEDOUT && !reader->behind_ns)
+		reader->behind_ns = now;
+	if (err == -ETIMEDOUT && now - reader->behind_ns < HANG_MS * 1000000ull)
+		return -EAGAIN;
+	map_set(&reader->refused, reader->asked[(reader->answered + 1) % MAX_AHEAD], 1);
+	return give_up(reader, err);
+}
+
+static int ask_lines(struct file_reader *reader, struct question *question, int fd)
+{
+	int err;
+
+	if (reader->ticket - reader->answered >= MAX_AHEAD)
+		return -EAGAIN;
+	question->ticket = reader->ticket + 1;
+	err = send_question(reader->fd, question, fd);
+	if (err)
+		return err == -EAGAIN ? err : give_up(reader, err);
+	reader->ticket++;
+	reader->asked[reader->ticket % MAX_AHEAD] = question->number;
+	return 0;
+}
+
+int file_reader_prepare_lines(struct file_reader *reader, uint32_t number, int fd)
+{
+	struct question question = { .kind = PREPARE_LINES, .number = number };
+	int err = begin(reader);
+
+	if (!err)
+		err = ask_lines(reader, &question, fd);
+	return err ? err : map_set(&reader->prepared, number, 1);
+}
+
+int file_reader_lines(struct file_reader *reader, uint32_t number, int fd, uint64_t address,
+		      struct source_line *found, size_t most)
+{
+	struct question question = { .kind = LINES, .number = number, .address = address };
+	int err = begin(reader);
+
+	if (!err && map_get(&reader->refused, number))
+		return -ENODATA;
+	if (!err && !map_get(&reader->prepared, number))
+		err = file_reader_prepare_lines(reader, number, fd);
+	if (!err)
+		err = catch_up(reader, found, most);
+	/* How the file was prepared does not matter: the next answer says it again. */
+	if (err == -EAGAIN || !reader->child)
+		return err;
+	err = ask_lines(reader, &question, -1);
+	return err ? err : catch_up(reader, found, most);
+}
+
+int file_reader_open(struct file_reader **result)
+{
+	struct file_reader *reader = calloc(1, sizeof(*reader));
+	int err = reader ? start(reader) : -ENOMEM;
+
+	if (err)
+		free(reader);
+	else
+		*result = reader;
+	return err;
+}
+
+void file_reader_close(struct file_reader *reader)
+{
+	if (!reader)
+		return;
+	stop(reader);
+	map_fini(&reader->prepared);
+	map_fini(&reader->refused);
+	free(reader);
+}

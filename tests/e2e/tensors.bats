@@ -152,6 +152,45 @@ at() {
 	[ "$(at out_of_memory '.sparse.sizes[0].stack_id')" -gt 0 ]
 }
 
+# Records with call stacks, and reports as if a second were 200 ms.
+grows() {
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK --tensors=all --stacks=alloc -o run.mscope -- \
+		"$WORKLOADS/tensors" "$WORKLOADS/libc10.so" "$1" > did
+	"$MEMSCOPE" report --threshold leak-time=200ms -f json run.mscope > report.json
+	valid report report.json
+}
+
+@test "tensors that pile up: the line that makes them, and what it had at the peak" {
+	local blocks kept
+
+	grows leaking
+	assert_equal "$(jq '[.recordings[0].findings[] | select(.rule == "leak-growth")] | length' report.json)" 1
+	jq -e '.recordings[0] | .tensor_sites as $sites | .findings[] | select(.rule == "leak-growth").site.stack_id as $id |
+		$sites[] | select(.stack_id == $id).frames | map(.function) | index("keep_one")' report.json
+	# A stack may end early: the sums are of all that make the same.
+	blocks=$(grep -c 'alloc .* 5242880 ' did)
+	kept=$(jq '[.recordings[0].tensor_sites[] | select(.frames | map(.function) | index("keep_one"))] |
+		map(.live_bytes) | add' report.json)
+	[ "$kept" -le $((blocks * 5242880)) ] && [ "$kept" -ge $(((blocks - 4) * 5242880)) ]
+	jq -e '[.recordings[0].tensor_sites[] | select(.frames | map(.function) | index("use_and_drop"))] |
+		(map(.live_bytes) | add) == 0 and (map(.peak_bytes) | max) == 10485760 and (map(.at_peak_bytes) | add) == 10485760' report.json
+	"$MEMSCOPE" report --threshold leak-time=200ms -f text run.mscope > text
+	tr -s ' \n' ' ' < text | grep -q 'MiB behind in tensors: [0-9]* blocks in [^(]*(leak-growth, device 0'
+	grep -q 'x.detach()' text
+	"$MEMSCOPE" export -j run.mscope > each
+	jq -se '(map(select(.type == "stack") | .stack_id)) as $stacks | [.[] | select(.type == "tensor" and .action == "alloc").stack_id] |
+		length > 70 and all(. == null or (. as $id | $stacks | index($id)))' each
+}
+
+@test "a cache that grows is no leak, if the tensors in it are known; else it may be one" {
+	grows growing_cache
+	assert_equal "$(jq -c '[.recordings[0].findings[].rule]' report.json)" '[]'
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK -o alone.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" growing_cache > did
+	assert_equal "$("$MEMSCOPE" report --threshold leak-time=200ms -f json alone.mscope | jq -r '.recordings[0].findings[0].rule')" leak-growth
+}
+
 @test "a device that is really full is not fragmented" {
 	fills full
 	assert_equal "$(at out_of_memory '[.free_bytes, .sparse.segments, .segments == .full]')" "[0,0,true]"

@@ -46,6 +46,13 @@ static inline int run_event(struct sink *sink, const struct event *event,
 	return analysis_event(run->analysis, event, change);
 }
 
+/* Of other records, the analysis is told of blocks alone, as by the report. */
+static inline int run_sample(struct sink *sink, const struct event *event,
+			     const struct change *change)
+{
+	return change->has_tensor ? run_event(sink, event, change) : 0;
+}
+
 /* Options may be changed before. Returns whether there was memory for it. */
 static inline bool run_begin(struct run *run)
 {
@@ -54,6 +61,7 @@ static inline bool run_begin(struct run *run)
 	run->now_ns = 100 * SECOND;
 	run->next_addr = DEVICE_ADDR;
 	run->sink.call = run->sink.process = run_event;
+	run->sink.sample = run_sample;
 	pipeline_add_sink(&run->pipeline, &run->sink);
 	run->pipeline.shows_sums = true;
 	run->pipeline.filter.ops = (1u << MS_OPS_COUNT) - 1;

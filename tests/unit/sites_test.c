@@ -210,6 +210,56 @@ static void test_what_is_live_already(void **state)
 	finish(&f);
 }
 
+static void tensor(struct fixture *f, uint32_t stack, uint64_t addr, int64_t bytes,
+		   uint64_t allocated)
+{
+	union record record = record_tensor(addr, bytes, allocated);
+
+	record.event.stack = stack;
+	record.tensor.flags = stack ? MS_TENSOR_STACK : 0;
+	feed(f, record);
+}
+
+/* A block that one place makes after the peak is not in it, and one that it freed since is. */
+static void test_tensors_at_the_peak(void **state)
+{
+	struct site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	tensor(&f, TORCH, 0x1000, 1024, 1024);
+	tensor(&f, NCCL, 0x2000, 2048, 3072);
+	tensor(&f, TORCH_TOO, 0x3000, 512, 3584);
+	tensor(&f, 0, 0x2000, -2048, 1536);
+	tensor(&f, TORCH, 0x4000, 1024, 2560);
+	tensor(&f, 0, 0x5000, 512, 3072);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+	assert_int_equal(count, 2);
+	assert_total(rows[0], 2560, 3, 2560, 2560, 3);
+	assert_int_equal(rows[0].total.at_peak_bytes, 1536);
+	assert_total(rows[1], 0, 0, 2048, 2048, 1);
+	assert_int_equal(rows[1].total.at_peak_bytes, 2048);
+	free(rows);
+	assert_int_equal(f.sites.unknown_tensors, 1);
+	/* No memory of the driver's. */
+	free(sites_rows(&f.sites, &f.state, SITES_BY_STACK, &count));
+	assert_int_equal(count, 0);
+	/* A peak that comes last is that of what has not changed since, too. */
+	tensor(&f, NCCL, 0x6000, 4096, 7168);
+	assert_int_equal(sites_look(&f.sites, &f.state, f.state.processes[0]), 0);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+	assert_int_equal(rows[0].total.at_peak_bytes, 4096);
+	assert_int_equal(rows[1].total.at_peak_bytes, 2560);
+	free(rows);
+	feed(&f, record_exit(0));
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+	assert_int_equal(rows[1].total.live_bytes, 2560);
+	free(rows);
+	finish(&f);
+}
+
 static void test_where_most_is_live(void **state)
 {
 	const uint64_t process = event_process_key(RECORD_PID, RECORD_START_NS);
@@ -260,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_ends_of_processes),
 		cmocka_unit_test(test_what_is_live_already),
 		cmocka_unit_test(test_where_most_is_live),
+		cmocka_unit_test(test_tensors_at_the_peak),
 		cmocka_unit_test(test_the_frame_that_tells_most),
 	};
 

@@ -6,8 +6,10 @@
  * usage: tensors LIBRARY now|before STEPS [SYMBOL_LETTER]
  *        tensors LIBRARY hostile
  *        tensors LIBRARY pinned|full|cached|retry|pieces
+ *        tensors LIBRARY leaking|growing_cache
  *
- * The last five fill the device as programs do that have a fault of that kind, or none.
+ * Of the last two lines, the first fill the device as programs do that have a fault of that kind,
+ * or none; of the others, one keeps more and more blocks, and one has a cache that grows.
  *
  * `before` does half of the steps, then waits for a line of standard input. SYMBOL_LETTER: m
  * (default) or l, the form of the names.
@@ -288,12 +290,78 @@ static void pieces(void)
 	block_give(take(2 * LARGE), 2 * LARGE);
 }
 
+#define LOOPS 40
+
+/* As long as a step of training. */
+static void work(void)
+{
+	const struct timespec step_ns = { 0, 20000000 };
+
+	nanosleep(&step_ns, NULL);
+}
+
+static __attribute__((noinline)) CUdeviceptr keep_one(void)
+{
+	const CUdeviceptr addr = take(LARGE);
+
+	block_give(addr, LARGE / 4);
+	return addr;
+}
+
+/* What comes and goes is more than what stays. */
+static __attribute__((noinline)) void use_and_drop(CUdeviceptr addr)
+{
+	block_give(addr, LARGE / 2);
+	block_take_back(addr, LARGE / 2);
+}
+
+/* The most is held in the middle: twelve blocks more. */
+static __attribute__((noinline)) void hold_some(CUdeviceptr addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < 12; i++)
+		block_give(addr + (i << 10), 1 << 10);
+	for (i = 0; i < 12; i++)
+		block_take_back(addr + (i << 10), 1 << 10);
+}
+
+static void leaking(void)
+{
+	const CUdeviceptr space = take(LARGE);
+	unsigned int i;
+
+	for (i = 0; i < LOOPS; i++) {
+		const CUdeviceptr addr = keep_one();
+
+		use_and_drop(addr + LARGE / 4);
+		work();
+	}
+	hold_some(space);
+}
+
+/* Each time a new segment is taken, though nothing is kept in those that are there. */
+static void growing_cache(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOOPS; i++) {
+		use_and_drop(take(LARGE));
+		work();
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } scenarios[] = {
-	{ "pinned", pinned }, { "full", full },     { "cached", cached },
-	{ "retry", retry },   { "pieces", pieces },
+	{ "pinned", pinned },
+	{ "full", full },
+	{ "cached", cached },
+	{ "retry", retry },
+	{ "pieces", pieces },
+	{ "leaking", leaking },
+	{ "growing_cache", growing_cache },
 };
 
 /* Returns whether there is one of that name. */

@@ -16,6 +16,7 @@
 #include "analysis/pressure.h"
 #include "analysis/process_activities.h"
 #include "analysis/shared_blocks.h"
+#include "analysis/tensor_growth.h"
 #include "analysis/unexplained.h"
 
 struct analysis {
@@ -158,7 +159,7 @@ static void apply_free(struct process_activity *activity, const struct event *ev
 				      NULL;
 
 	if (group) {
-		process_activity_note_frees(activity, 1);
+		process_activity_note_frees(activity, &activity->ending, 1);
 		if (!scanned)
 			process_activity_live_remove(activity, group, allocation);
 	}
@@ -200,7 +201,7 @@ static int apply_context(struct analysis *analysis, struct process_activity *act
 	err = leaks_before_end(activity, &analysis->options);
 	if (err)
 		return err;
-	process_activity_note_frees(activity, count_ended(change));
+	process_activity_note_frees(activity, &activity->ending, count_ended(change));
 	activity->generation = analysis->generation;
 	return process_activity_scan(activity, change->process, true);
 }
@@ -349,6 +350,7 @@ static int apply_process(struct analysis *analysis, struct process_activity *act
 		return apply_exit(analysis, activity, event, change);
 	case MS_TYPE_EXEC:
 		piles_end_program(activity);
+		tensor_growth_end(activity);
 		return apply_context(analysis, activity, change);
 	}
 	return 0;
@@ -392,6 +394,8 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 		return err ? err : apply_ooms(analysis, activity, event, change);
 	}
 	memcpy(activity->comm, change->process->comm, sizeof(activity->comm));
+	if (change->has_tensor)
+		return tensor_growth_event(activity, &analysis->state->stacks, change);
 	err = apply_ooms(analysis, activity, event, change);
 	return err ? err : apply_process(analysis, activity, event, change);
 }

@@ -26,18 +26,18 @@ struct growth_view growth_view_last(const struct process_activity *activity)
 	return view_until(activity, activity->last_work_ns, activity->now_ns);
 }
 
-struct growth_view growth_view_before_ending(const struct process_activity *activity)
+struct growth_view growth_view_before(const struct process_activity *activity,
+				      const struct activity_ending *ending)
 {
-	const struct activity_ending *ending = &activity->ending;
 	struct growth_view view = view_until(activity, ending->work_ns, ending->begin_ns);
 
-	view.before_ending = true;
+	view.before = ending;
 	return view;
 }
 
 static const struct group_freed *freed_of(const struct growth_view *view, const struct group *group)
 {
-	return view->before_ending ? group_freed_since(group, view->activity->ending.number) : NULL;
+	return view->before ? group_freed_since(group, view->before->number) : NULL;
 }
 
 struct amount growth_live(const struct growth_view *view, const struct group *group)

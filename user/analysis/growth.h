@@ -13,8 +13,8 @@
 /* As of when it is looked at. */
 struct growth_view {
 	const struct process_activity *activity;
-	bool before_ending; /* as it was before the frees of `activity->ending` */
-	unsigned int last;  /* bucket */
+	const struct activity_ending *before; /* as it was before these frees; NULL: as it is */
+	unsigned int last;                    /* bucket */
 	uint64_t end_ns;
 };
 
@@ -41,7 +41,8 @@ struct growth_view growth_view_now(const struct process_activity *activity);
  * work: an interpreter may take seconds to exit, in which nothing can grow.
  */
 struct growth_view growth_view_last(const struct process_activity *activity);
-struct growth_view growth_view_before_ending(const struct process_activity *activity);
+struct growth_view growth_view_before(const struct process_activity *activity,
+				      const struct activity_ending *ending);
 
 /* Then the groups that grow are `picked`, and no others. */
 bool growth_of(const struct growth_view *view, const struct family *family,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/tensor_growth.h"
 #include "ledger/kernels.h"
 
 #define SHORT_FACTOR 10 /* growth seen for less than so many times leak_time may be a beginning */
@@ -50,8 +51,8 @@ void leaks_growth_confidence(const struct growth *growth, const struct analysis_
 		finding_lower(finding, FINDING_MEDIUM, "it did not grow all the time");
 }
 
-static struct finding growth_finding(const struct process_activity *activity,
-				     const struct family *family, const struct growth *growth)
+struct finding leaks_growth_finding(const struct process_activity *activity,
+				    const struct family *family, const struct growth *growth)
 {
 	struct finding finding = family_finding(activity, family, FINDING_LEAK_GROWTH);
 	const uint64_t length = growth->last_ns - growth->first_ns;
@@ -134,7 +135,7 @@ static int ended_note(struct process_activity *activity, const struct family *fa
 		return 0;
 	if (!ended)
 		ended = &activity->ended[activity->ended_count++];
-	*ended = (struct ended_growth){ .finding = growth_finding(activity, family, growth),
+	*ended = (struct ended_growth){ .finding = leaks_growth_finding(activity, family, growth),
 					.allocs = family_allocs(family),
 					.left = growth->left.count,
 					.again = again };
@@ -169,7 +170,7 @@ static int report_growth(const struct process_activity *activity, const struct f
 			 const struct growth *growth, bool freed,
 			 const struct analysis_options *options, struct findings *findings)
 {
-	struct finding finding = growth_finding(activity, family, growth);
+	struct finding finding = leaks_growth_finding(activity, family, growth);
 
 	leaks_growth_confidence(growth, options, &finding);
 	finding.freed = freed;
@@ -189,19 +190,23 @@ static int judge_growth(struct process_activity *activity, const struct family *
 			const struct analysis_options *options, struct findings *findings)
 {
 	const struct growth_view now = growth_view_last(activity),
-				 before = growth_view_before_ending(activity);
+				 before = growth_view_before(activity, &activity->ending);
 	const struct ended_growth *ended = ended_find(activity, family);
 	struct growth growth;
 
 	if (growth_of(&now, family, options, &growth))
-		return report_growth(activity, family, &growth, false, options, findings);
+		return tensor_growth_explains(&now, family, &growth) ?
+			       0 :
+			       report_growth(activity, family, &growth, false, options, findings);
 	if (ended) {
 		if (!ended_counts(ended, family))
 			return 0;
 		family->members[0]->reported = true;
 		return findings_add(findings, &ended->finding);
 	}
-	if (process_activity_has_ended(activity) && growth_of(&before, family, options, &growth))
+	if (process_activity_has_ended(activity, &activity->ending) &&
+	    growth_of(&before, family, options, &growth) &&
+	    !tensor_growth_explains(&before, family, &growth))
 		return report_growth(activity, family, &growth, true, options, findings);
 	return 0;
 }
@@ -213,6 +218,8 @@ int leaks_growth(struct process_activity *activity, const struct analysis_option
 	struct family family = { 0 };
 	int err = families_init(&families, activity);
 
+	if (!err)
+		err = tensor_growth_report(activity, options, findings);
 	while (!err && families_next(&families, &family))
 		err = judge_growth(activity, &family, options, findings);
 	families_fini(&families);
@@ -439,7 +446,7 @@ int leaks_at_exit(struct process_activity *activity, const struct analysis_optio
 		return 0;
 	look.torn = tears_down(activity, look.init);
 	look.caches = kernels_are_of_torch(change->process);
-	if (process_activity_has_ended(activity)) {
+	if (process_activity_has_ended(activity, &activity->ending)) {
 		look.ending = activity->ending.number;
 		look.tidied = look.torn && activity->ending.frees > activity->live_count;
 	}

@@ -18,6 +18,10 @@ typedef void leaks_growth_fn(void *context, const struct group *like, const stru
 int leaks_each_growth(struct process_activity *activity, const struct analysis_options *options,
 		      leaks_growth_fn *each, void *context);
 
+/* What is found of that, before it is known how sure it is. */
+struct finding leaks_growth_finding(const struct process_activity *activity,
+				    const struct family *family, const struct growth *growth);
+
 /* How sure it is that what grew does not level off. */
 void leaks_growth_confidence(const struct growth *growth, const struct analysis_options *options,
 			     struct finding *finding);

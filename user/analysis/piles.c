@@ -154,7 +154,7 @@ static void end_all(struct process_activity *activity, const struct change *chan
 	for (i = 0; i < count; i++)
 		old |= is_old(activity, &change->ended_objects[i]);
 	if (old)
-		process_activity_note_frees(activity, count);
+		process_activity_note_frees(activity, &activity->ending, count);
 	for (i = 0; i < count; i++)
 		end(activity, &change->ended_objects[i]);
 }
@@ -321,14 +321,15 @@ static int judge_pile(struct process_activity *activity, uint8_t kind, const str
 		      const struct analysis_options *options, struct findings *findings)
 {
 	const struct growth_view last = growth_view_last(activity),
-				 before = growth_view_before_ending(activity);
+				 before = growth_view_before(activity, &activity->ending);
 	const struct analysis_options own = options_of(options, kind);
 	struct growth growth;
 
 	if (growth_of(&last, family, &own, &growth))
 		return report_pile(activity, kind, family->members[0], &growth, false, options,
 				   findings);
-	if (process_activity_has_ended(activity) && growth_of(&before, family, &own, &growth))
+	if (process_activity_has_ended(activity, &activity->ending) &&
+	    growth_of(&before, family, &own, &growth))
 		return report_pile(activity, kind, family->members[0], &growth, true, options,
 				   findings);
 	return 0;

@@ -10,6 +10,7 @@
 #include "analysis/failed_calls.h"
 #include "analysis/piles.h"
 #include "analysis/pools.h"
+#include "analysis/tensor_growth.h"
 #include "analysis/unexplained.h"
 
 /* There may be very many processes that do nothing. */
@@ -66,6 +67,7 @@ void process_activity_free(struct process_activity *activity)
 	failed_calls_free(activity->failed_calls);
 	pools_free(activity->pools);
 	piles_free(activity->piles);
+	tensor_growth_free(activity->tensors);
 	free(activity);
 }
 
@@ -78,7 +80,8 @@ size_t process_activity_bytes(const struct process_activity *activity)
 	       activity->freed_groups * sizeof(struct group_freed) +
 	       map_bytes(&activity->group_places) + copies_bytes(activity->copies) +
 	       unexplained_bytes(activity) + failed_calls_bytes(activity->failed_calls) +
-	       pools_bytes(activity->pools) + piles_bytes(activity->piles);
+	       pools_bytes(activity->pools) + piles_bytes(activity->piles) +
+	       tensor_growth_bytes(activity->tensors);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -121,6 +124,7 @@ static void fold(struct process_activity *activity)
 
 	for (i = 0; i < activity->groups_count; i++)
 		group_fold(&activity->groups[i]);
+	tensor_growth_fold(activity->tensors);
 	if (activity->slices != no_activity)
 		fold_activity(activity->slices);
 	for (i = 0; i < ACTIVITY_DEVICES; i++)
@@ -295,10 +299,9 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 #define ENDING_WORK 8  /* frees for each call that may still come between them */
 #define ENDING_SHARE 8 /* an ending takes at most this part of the time */
 
-void process_activity_note_frees(struct process_activity *activity, uint64_t count)
+void process_activity_note_frees(struct process_activity *activity, struct activity_ending *ending,
+				 uint64_t count)
 {
-	struct activity_ending *ending = &activity->ending;
-
 	if (!ending->frees) {
 		ending->number++;
 		ending->begin_ns = activity->now_ns;
@@ -309,11 +312,8 @@ void process_activity_note_frees(struct process_activity *activity, uint64_t cou
 	ending->last_ns = activity->now_ns;
 }
 
-void process_activity_note_work(struct process_activity *activity, uint64_t count)
+static void work_after(struct activity_ending *ending, uint64_t count)
 {
-	struct activity_ending *ending = &activity->ending;
-
-	activity->last_work_ns = activity->now_ns;
 	if (!ending->frees)
 		return;
 	ending->works = count < UINT64_MAX - ending->works ? ending->works + count : UINT64_MAX;
@@ -321,9 +321,16 @@ void process_activity_note_work(struct process_activity *activity, uint64_t coun
 		ending->frees = 0;
 }
 
-bool process_activity_has_ended(const struct process_activity *activity)
+void process_activity_note_work(struct process_activity *activity, uint64_t count)
 {
-	const struct activity_ending *ending = &activity->ending;
+	activity->last_work_ns = activity->now_ns;
+	work_after(&activity->ending, count);
+	work_after(&activity->tensors_ending, count);
+}
+
+bool process_activity_has_ended(const struct process_activity *activity,
+				const struct activity_ending *ending)
+{
 	/* How long a program takes to exit after its last free says nothing. */
 	const uint64_t end_ns = activity->exited ? ending->last_ns : activity->now_ns;
 	uint64_t most_ns;

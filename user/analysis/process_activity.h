@@ -54,6 +54,7 @@ struct unexplained;
 struct failed_calls;
 struct pools;
 struct piles;
+struct tensor_growth;
 
 struct process_activity {
 	const struct analysis_options *options;
@@ -85,7 +86,8 @@ struct process_activity {
 	uint64_t last_key;
 	size_t last_place;
 	struct activity_ending ending;
-	struct ended_growth *ended; /* of what ended with contexts; NULL: none */
+	struct activity_ending tensors_ending; /* the same of blocks of tensors */
+	struct ended_growth *ended;            /* of what ended with contexts; NULL: none */
 	size_t ended_count;
 	uint64_t device_live[ACTIVITY_DEVICES];
 	uint64_t allocs[ACTIVITY_BUCKETS]; /* made */
@@ -117,6 +119,7 @@ struct process_activity {
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;
 	struct piles *piles;           /* NULL: nothing was made, or given to a device */
+	struct tensor_growth *tensors; /* NULL: there were none */
 	struct host_evidence host;     /* taken when it is judged */
 	const struct process *process; /* while it is judged; NULL: it is not listed any more */
 	uint64_t piles_read;           /* `events` when they were read from the state */
@@ -158,14 +161,16 @@ void process_activity_live_add(struct process_activity *activity, struct group *
 void process_activity_live_remove(struct process_activity *activity, struct group *group,
 				  const struct allocation *allocation);
 
-/* So many blocks are being freed. */
-void process_activity_note_frees(struct process_activity *activity, uint64_t count);
+/* So many blocks are being freed, of what `ending` is about. */
+void process_activity_note_frees(struct process_activity *activity, struct activity_ending *ending,
+				 uint64_t count);
 
 /* So many calls gave the device something to do, or allocated. */
 void process_activity_note_work(struct process_activity *activity, uint64_t count);
 
 /* Whether what is noted down of `ending` is how the process, or what was seen of it, ended. */
-bool process_activity_has_ended(const struct process_activity *activity);
+bool process_activity_has_ended(const struct process_activity *activity,
+				const struct activity_ending *ending);
 
 /*
  * Whether all that is live may be looked at once more. It is a lot, and so it must not happen more

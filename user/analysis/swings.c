@@ -5,6 +5,7 @@
  */
 #include "analysis/findings.h"
 #include "analysis/growth.h"
+#include "analysis/tensor_growth.h"
 
 #define RISES_MIN 3   /* buckets in which it grew, in one tooth: else it is a step */
 #define STEP_MAX 60   /* percent of a tooth that may come in one bucket */
@@ -110,8 +111,9 @@ static uint64_t kept_of(const struct growth_view *view, const struct family *fam
 			const struct analysis_options *options)
 {
 	const struct process_activity *activity = view->activity;
-	const uint64_t end_ns =
-		process_activity_has_ended(activity) ? activity->ending.begin_ns : activity->now_ns;
+	const uint64_t end_ns = process_activity_has_ended(activity, &activity->ending) ?
+					activity->ending.begin_ns :
+					activity->now_ns;
 	const unsigned int first = process_activity_bucket_at(activity, activity->first_alloc_ns),
 			   end = process_activity_bucket_at(activity, end_ns);
 	uint64_t kept = UINT64_MAX;
@@ -178,7 +180,10 @@ static int report(const struct process_activity *activity, const struct family *
 		  const struct swings *swings, const struct analysis_options *options,
 		  struct findings *findings)
 {
-	const bool leaks = leaves_more(swings, options);
+	const struct growth_view view = growth_view_last(activity);
+	const struct growth left = { .left.bytes = swings->last_valley - swings->valley };
+	const bool leaks =
+		leaves_more(swings, options) && !tensor_growth_explains(&view, family, &left);
 	struct finding finding =
 		family_finding(activity, family, leaks ? FINDING_LEAK_GROWTH : FINDING_SAWTOOTH);
 

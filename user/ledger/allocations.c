@@ -41,6 +41,8 @@ void allocations_uncount(struct process *process, const struct allocation *alloc
 	space->live_bytes -= allocation->size_bytes;
 	space->live_count--;
 	process->counters[COUNTER_UNKNOWN_SIZES] -= !allocation->size_known;
+	if (allocation->framework)
+		tensor_sources_remove(&process->tensors.sources, allocation);
 }
 
 static void change_allocation(struct change *change, const struct allocation *allocation)

@@ -461,7 +461,8 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	case MS_TYPE_OBJECT:
 		return driver_objects_apply(process, sample);
 	case MS_TYPE_TENSOR:
-		return tensors_apply(process, sample);
+		change->has_tensor = true;
+		return tensors_apply(process, sample, &change->tensor);
 	case MS_TYPE_ACTIVITY:
 		return gpu_times_activity(process, &((const struct ms_activity *)sample)->is,
 					  &change->activity_of);

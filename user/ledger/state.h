@@ -241,11 +241,13 @@ struct change {
 	const struct object *made_object;   /* NULL: none */
 	const struct object *ended_objects; /* but for those that end with a program */
 	size_t ended_objects_count;
+	bool has_tensor;                     /* in `tensor` */
 	struct allocation allocation;        /* made by an alloc, ended by a free */
 	bool has_amounts;                    /* in what follows; else all of that is zero */
 	struct amount made[MS_SPACES_COUNT]; /* by space: what a graph allocated */
 	/* By space: what ended together with the process, its program, a context or a mapping. */
 	struct amount implicit[MS_SPACES_COUNT];
+	struct tensor_change tensor;
 };
 
 #define STATE_RECENT 32 /* processes: ledger/ended.h */

@@ -23,6 +23,16 @@ bool tensors_are_exact(const struct tensors *tensors)
 	return !tensors->absurd && !tensors->others;
 }
 
+bool tensors_are_all_known(const struct tensors *tensors)
+{
+	size_t i;
+
+	for (i = 0; i < tensors->devices_count; i++)
+		if (tensors->devices[i].allocated != tensors->devices[i].live_bytes)
+			return false;
+	return tensors->devices_count && tensors_are_exact(tensors);
+}
+
 uint64_t tensor_device_before(const struct tensor_device *device)
 {
 	return device->allocated > device->live_bytes ? device->allocated - device->live_bytes : 0;
@@ -261,6 +271,8 @@ static uint64_t segments_mark(struct process *process, uint8_t framework, uint64
 
 		if (!segment)
 			break;
+		if (!segment->framework)
+			tensor_sources_add(&process->tensors.sources, segment);
 		segment->framework = framework + 1;
 		if (segment->ts_ns > newest_ns)
 			newest_ns = segment->ts_ns;
@@ -289,12 +301,13 @@ static void segments_note(struct process *process, struct tensor_device *device,
 	tensors->failed_tid = 0;
 }
 
-static void block_remove(struct tensors *tensors, size_t place)
+static void block_remove(struct tensors *tensors, size_t place, struct tensor_change *change)
 {
 	struct tensor_block *block = &tensors->blocks[place];
 	struct tensor_device *device;
 	size_t i;
 
+	change->ended = *block;
 	for (i = 0; i < tensors->devices_count; i++) {
 		device = &tensors->devices[i];
 		if (device->device != block->device)
@@ -312,7 +325,7 @@ static void block_remove(struct tensors *tensors, size_t place)
 }
 
 static int block_add(struct process *process, struct tensor_device *device,
-		     const struct ms_tensor *record)
+		     const struct ms_tensor *record, struct tensor_change *change)
 {
 	struct tensors *tensors = &process->tensors;
 	const struct tensor_block block = { .addr = record->addr,
@@ -329,7 +342,7 @@ static int block_add(struct process *process, struct tensor_device *device,
 	/* An address that is given again: it came back, which was not seen. */
 	if (known) {
 		device->differences++;
-		block_remove(tensors, *known);
+		block_remove(tensors, *known, change);
 	}
 	if (tensors->count >= LIMIT_TENSORS) {
 		tensors->others++;
@@ -340,13 +353,14 @@ static int block_add(struct process *process, struct tensor_device *device,
 	    map_set(&tensors->places, block.addr, tensors->count))
 		return -ENOMEM;
 	tensors->blocks[tensors->count++] = block;
+	change->given = block;
 	device->live_bytes += block.bytes;
 	device->live_count++;
 	return 0;
 }
 
 static void block_free(struct tensors *tensors, struct tensor_device *device,
-		       const struct ms_tensor *record)
+		       const struct ms_tensor *record, struct tensor_change *change)
 {
 	const uint64_t *known = map_get(&tensors->places, record->addr);
 
@@ -358,7 +372,7 @@ static void block_free(struct tensors *tensors, struct tensor_device *device,
 	if (tensors->blocks[*known].bytes != (uint64_t)-record->size ||
 	    tensors->blocks[*known].device != record->device)
 		device->differences++;
-	block_remove(tensors, *known);
+	block_remove(tensors, *known, change);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -406,7 +420,8 @@ static int moments_note(struct process *process, struct tensor_device *device,
 	return err;
 }
 
-int tensors_apply(struct process *process, const struct ms_tensor *record)
+int tensors_apply(struct process *process, const struct ms_tensor *record,
+		  struct tensor_change *change)
 {
 	struct tensors *tensors = &process->tensors;
 	struct tensor_device *device;
@@ -414,6 +429,7 @@ int tensors_apply(struct process *process, const struct ms_tensor *record)
 	bool is_new;
 	int err = 0;
 
+	*change = (struct tensor_change){ 0 };
 	if (is_absurd(record)) {
 		tensors->absurd++;
 		return 0;
@@ -434,9 +450,9 @@ int tensors_apply(struct process *process, const struct ms_tensor *record)
 	} else {
 		expected += record->size;
 		if (record->size > 0)
-			err = err ? err : block_add(process, device, record);
+			err = err ? err : block_add(process, device, record, change);
 		else
-			block_free(tensors, device, record);
+			block_free(tensors, device, record, change);
 	}
 	/* A program that begins has nothing yet, but the first record may come late. */
 	device->differences += !is_new && expected != record->allocated;

@@ -19,6 +19,7 @@
 #include "base/map.h"
 #include "event/event.h"
 #include "ledger/tensor_segments.h"
+#include "ledger/tensor_sources.h"
 
 struct process;
 
@@ -28,6 +29,11 @@ struct tensor_block {
 	uint64_t made_ns; /* CLOCK_MONOTONIC */
 	int32_t device;
 	uint32_t stack; /* id of where it was asked for, of ledger/stacks.h; 0: not known */
+};
+
+/* What a record did to blocks that are known; 0 bytes: nothing. */
+struct tensor_change {
+	struct tensor_block given, ended;
 };
 
 struct tensor_peak {
@@ -60,6 +66,7 @@ struct tensors {
 	struct map places; /* address -> position in `blocks` */
 	struct tensor_device *devices;
 	size_t devices_count, devices_capacity;
+	struct tensor_sources sources;
 	uint64_t absurd; /* records that cannot be true, which nothing was made of */
 	uint64_t others; /* blocks and devices that found no place */
 	/* The last request of the driver that failed for want of memory; 0: none did. */
@@ -86,8 +93,12 @@ bool tensors_rest(const struct process *process, uint64_t *bytes);
 /* The block that an address lies at the beginning of; NULL: none is known. */
 const struct tensor_block *tensors_find(const struct tensors *tensors, uint64_t addr);
 
-/* Returns 0 or -ENOMEM. */
-int tensors_apply(struct process *process, const struct ms_tensor *record);
+/* Whether every block is known that the process has, on all devices. */
+bool tensors_are_all_known(const struct tensors *tensors);
+
+/* Returns 0 or -ENOMEM; `*change` is what it did, also then. */
+int tensors_apply(struct process *process, const struct ms_tensor *record,
+		  struct tensor_change *change);
 
 /* An allocation has failed for want of memory. Returns 0 or -ENOMEM. */
 int tensors_call_failed(struct process *process, const struct event *event, int32_t device);

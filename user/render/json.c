@@ -138,12 +138,12 @@ static void put_record(const struct json_sink *sink, struct json *json, const st
 	}
 }
 
-/* Of a call whose stack has had no line yet. Returns 0 or -errno. */
-static int put_stack_line(struct json_sink *sink, const struct ms_call *call)
+/* Of a call or a block whose stack has had no line yet. Returns 0 or -errno. */
+static int put_stack_line(struct json_sink *sink, uint32_t id)
 {
 	struct json json = { .out = &sink->writer->text };
 	const struct stacks *stacks = sink->sink.state ? &sink->sink.state->stacks : NULL;
-	const struct stack *stack = stacks ? stacks_find(stacks, event_stack_id(call)) : NULL;
+	const struct stack *stack = stacks ? stacks_find(stacks, id) : NULL;
 
 	if (!stack || map_get(&sink->stacks_shown, stack->id))
 		return 0;
@@ -161,15 +161,18 @@ static int json_event(struct sink *base, const struct event *event, const struct
 {
 	struct json_sink *sink = (struct json_sink *)base;
 	struct json json = { .out = &sink->writer->text };
+	uint32_t stack = 0;
+	int err;
 
 	if (!sink->lines)
 		return 0;
-	if (event->call) {
-		const int err = put_stack_line(sink, event->call);
-
-		if (err)
-			return err;
-	}
+	if (event->call)
+		stack = event_stack_id(event->call);
+	else if (change->has_tensor)
+		stack = change->tensor.given.stack;
+	err = stack ? put_stack_line(sink, stack) : 0;
+	if (err)
+		return err;
 	json_open(&json, '{');
 	json_put_text(&json, "schema", JSON_EVENT_SCHEMA);
 	if (event->call)

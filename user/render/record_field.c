@@ -140,6 +140,13 @@ static struct field_value get_tensor_size(const struct event *event, const struc
 				     .number = tensor_of(event)->size < 0 ? -size : size };
 }
 
+static struct field_value get_tensor_stack(const struct event *event, const struct change *change)
+{
+	(void)event;
+	return (struct field_value){ .known = change->tensor.given.stack,
+				     .number = change->tensor.given.stack };
+}
+
 static struct field_value get_tensor_device(const struct event *event, const struct change *change)
 {
 	(void)change;

@@ -88,6 +88,43 @@ static void put_sites(struct document *document, const struct stacks *stacks,
 	document_table_end(document);
 }
 
+static void put_tensors(struct document *document, const struct report_recording *recording)
+{
+	static const struct document_column columns[] = {
+		{ "Tensors made in", DOCUMENT_TEXT }, { "Live", DOCUMENT_NUMBER },
+		{ "Blocks", DOCUMENT_NUMBER },        { "At the peak", DOCUMENT_NUMBER },
+		{ "Its own peak", DOCUMENT_NUMBER },  { "Given", DOCUMENT_NUMBER },
+		{ "Blocks given", DOCUMENT_NUMBER },  { 0 },
+	};
+	size_t count, i;
+	struct site_row *rows =
+		sites_rows(&recording->sites, recording->state, SITES_BY_TENSOR_LINES, &count);
+
+	document->failed |= !rows;
+	if (count) {
+		string_append_text(&document->text,
+				   "Tensors by call stack, at the end or at the exit of their"
+				   " process, and when it had most in tensors:");
+		document_title(document);
+	}
+	document_table(document, "tensors-by-stack", "Tensors by call stack", columns);
+	for (i = 0; rows && i < count && i < document->top; i++) {
+		const struct site_total *total = &rows[i].total;
+
+		document_row(document);
+		report_document_cell_stack(document, &recording->state->stacks, rows[i].stack);
+		document_cell_size(document, true, total->live_bytes);
+		document_cell_count(document, true, total->live_count);
+		document_cell_size(document, true, total->at_peak_bytes);
+		document_cell_size(document, true, total->peak_bytes);
+		document_cell_size(document, true, total->alloc_bytes);
+		document_cell_count(document, true, total->allocs);
+		document_row_end(document);
+	}
+	document_table_end(document);
+	free(rows);
+}
+
 void report_document_sites(struct document *document, const struct report_recording *recording)
 {
 	size_t owners_count, sites_count;
@@ -103,6 +140,7 @@ void report_document_sites(struct document *document, const struct report_record
 	}
 	free(owners);
 	free(sites);
+	put_tensors(document, recording);
 }
 
 void report_document_call_sites(struct document *document, const struct report_recording *recording)

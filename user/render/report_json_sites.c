@@ -10,7 +10,8 @@
 
 #define SITES_MAX 1000 /* those with the highest peak, or in which most time was spent */
 
-static void put_row(struct json *json, const struct stacks *stacks, const struct site_row *row)
+static void put_row(struct json *json, const struct stacks *stacks, const struct site_row *row,
+		    enum sites_by by)
 {
 	json_open(json, '{');
 	if (row->stack)
@@ -21,6 +22,8 @@ static void put_row(struct json *json, const struct stacks *stacks, const struct
 	json_put_u64(json, "live_bytes", row->total.live_bytes);
 	json_put_u64(json, "live_count", row->total.live_count);
 	json_put_u64(json, "peak_bytes", row->total.peak_bytes);
+	if (by == SITES_BY_TENSOR_STACK)
+		json_put_u64(json, "at_peak_bytes", row->total.at_peak_bytes);
 	json_put_u64(json, "alloc_bytes", row->total.alloc_bytes);
 	json_put_u64(json, "allocs", row->total.allocs);
 	json_close(json, '}');
@@ -37,7 +40,7 @@ static void put_rows(struct json *json, const struct report_recording *recording
 	json_name(json, name);
 	json_open(json, '[');
 	for (i = 0; rows && i < count && i < SITES_MAX; i++)
-		put_row(json, stacks, &rows[i]);
+		put_row(json, stacks, &rows[i], by);
 	json_close(json, ']');
 	free(rows);
 }
@@ -46,6 +49,7 @@ void report_json_sites(struct json *json, const struct report_recording *recordi
 {
 	put_rows(json, recording, "owners", SITES_BY_OWNER);
 	put_rows(json, recording, "sites", SITES_BY_STACK);
+	put_rows(json, recording, "tensor_sites", SITES_BY_TENSOR_STACK);
 	json_name(json, "call_sites");
 	json_call_sites(json, &recording->call_sites, recording->state, SITES_MAX);
 }

@@ -182,10 +182,10 @@ static void append_field(struct text_sink *text, const struct field *field,
 	append_value(text, &text->cell, field->kind, value);
 }
 
-static void append_stack(struct text_sink *text, const struct ms_call *call)
+static void append_stack(struct text_sink *text, uint32_t id)
 {
 	const struct stacks *stacks = &text->sink.state->stacks;
-	const struct stack *stack = stacks_find(stacks, event_stack_id(call));
+	const struct stack *stack = stacks_find(stacks, id);
 	struct string *out = &text->writer->text;
 	size_t i;
 
@@ -236,7 +236,7 @@ static int show_call(struct text_sink *text, const struct event *event, const st
 	if (alarming)
 		string_append_text(out, PLAIN);
 	if (text->options.stacks)
-		append_stack(text, event->call);
+		append_stack(text, event_stack_id(event->call));
 	return writer_end_line(text->writer);
 }
 
@@ -293,7 +293,8 @@ static int show_sample(struct text_sink *text, const struct event *event,
 		const struct record_field *field = &record_fields[i];
 		struct field_value value;
 
-		if (field->type != event->header->type)
+		/* The stack itself comes below. */
+		if (field->type != event->header->type || !strcmp(field->name, "stack_id"))
 			continue;
 		string_append_format(out, "%s%s ", before, field->name);
 		value = record_field_value(field, event, change);
@@ -304,6 +305,8 @@ static int show_sample(struct text_sink *text, const struct event *event,
 		before = ", ";
 	}
 	cut(text, begin);
+	if (change->has_tensor && change->tensor.given.stack)
+		append_stack(text, change->tensor.given.stack);
 	return writer_end_line(text->writer);
 }
 

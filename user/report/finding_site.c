@@ -56,7 +56,10 @@ void report_finding_find_site(const struct report_recording *recording,
 	const struct finding *finding = numbered->finding;
 	const uint64_t process = event_process_key(finding->pid, finding->start_ns);
 
-	if (finding->rule == FINDING_FRAGMENTATION)
+	if (finding->is_of_tensors) {
+		numbered->stack = stacks_find(&recording->state->stacks, finding->stack);
+		numbered->stack_bytes = finding->bytes;
+	} else if (finding->rule == FINDING_FRAGMENTATION)
 		find_pins(recording, numbered);
 	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
 		numbered->stack = sites_largest(&recording->sites, recording->state, process,

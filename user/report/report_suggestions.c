@@ -118,6 +118,10 @@ static const char *special_suggestion(const struct report_recording *recording,
 			       " make them anew, or let sizes differ less"
 			       " (roundup_power2_divisions)." :
 			       NULL;
+	if (finding->is_of_tensors)
+		return "Look for what keeps these tensors alive: a list of losses or outputs that keep"
+		       " their graphs (append loss.item() or x.detach(), evaluate under torch.no_grad()),"
+		       " a cache that is only added to, a second model or optimizer.";
 	return pool_suggestion(finding->rule) && uses_pools(recording, finding) ?
 		       pool_suggestion(finding->rule) :
 		       NULL;
@@ -137,7 +141,8 @@ static const char *torch_suggestion(const struct report_recording *recording,
 		const struct process *process =
 			state_find(recording->state, finding->pid, finding->start_ns);
 
-		if (finding->rule == rule && process && kernels_are_of_torch(process))
+		if (finding->rule == rule && !finding->is_of_tensors && process &&
+		    kernels_are_of_torch(process))
 			return "With PyTorch, compare torch.cuda.memory_allocated() and"
 			       " memory_reserved() over time: if only what is reserved grows, nothing"
 			       " leaks, but free pieces are too small for what is asked for next. Then"

@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "ledger/usage.h"
 
+#define SITES_OF_TENSORS (SITES_BY_TENSORS - SITES_BY_MEMORY_COUNT + 1)
+
 #define MOST 262144 /* sites of all processes: several times the stacks that a program has */
 
 /* Blocks that may be looked at again: so many, and so many for each event. */
@@ -62,6 +64,16 @@ static struct site *add(struct sites *sites, uint64_t key, const struct site *si
 	return added;
 }
 
+static bool is_by_lines(enum sites_by by)
+{
+	return by == SITES_BY_LINES || by == SITES_BY_TENSOR_LINES;
+}
+
+static bool is_of_tensors(enum sites_by by)
+{
+	return by >= SITES_BY_TENSOR_STACK;
+}
+
 /* NULL: there is no memory, or no place. */
 static struct site *site_of(struct sites *sites, uint64_t process, const struct stack *stack,
 			    enum sites_by by)
@@ -75,9 +87,9 @@ static struct site *site_of(struct sites *sites, uint64_t process, const struct 
 		if (!site.owner)
 			return NULL;
 	}
-	if (by != SITES_BY_OWNER) {
+	if (by != SITES_BY_OWNER && by != SITES_BY_TENSORS) {
 		site.stack = stack->id;
-		site.key = by == SITES_BY_LINES ? stack->lines : stack->id;
+		site.key = is_by_lines(by) ? stack->lines : stack->id;
 	}
 	place = map_get(&sites->places, key_of(&site));
 	found = place ? &sites->list[*place] : add(sites, key_of(&site), &site);
@@ -90,30 +102,35 @@ static struct site *site_of(struct sites *sites, uint64_t process, const struct 
 /* Whether a stack has a site of that kind. */
 static bool has_site(const struct stack *stack, enum sites_by by)
 {
-	return by != SITES_BY_LINES || stack->lines;
+	return !is_by_lines(by) || stack->lines;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void hold(struct site *site, const struct allocation *allocation)
+static void hold(struct site *site, uint64_t bytes)
 {
 	struct site_total *total = &site->total;
 
-	site->row = allocation->row;
-	total->live_bytes += allocation->size_bytes;
+	total->live_bytes += bytes;
 	total->live_count++;
 	if (total->live_bytes > total->peak_bytes)
 		total->peak_bytes = total->live_bytes;
 }
 
 /* What was allocated before it was looked at may be freed: it is not below 0. */
-static void release(struct site *site, const struct allocation *allocation)
+static void release(struct site *site, uint64_t bytes)
 {
 	struct site_total *total = &site->total;
 
-	total->live_bytes -= allocation->size_bytes < total->live_bytes ? allocation->size_bytes :
-									  total->live_bytes;
+	total->live_bytes -= bytes < total->live_bytes ? bytes : total->live_bytes;
 	total->live_count -= total->live_count > 0;
+}
+
+static void add_alloc(struct site *site, uint64_t bytes)
+{
+	hold(site, bytes);
+	site->total.alloc_bytes += bytes;
+	site->total.allocs++;
 }
 
 static int apply(struct sites *sites, const struct state *state, uint64_t process,
@@ -126,7 +143,7 @@ static int apply(struct sites *sites, const struct state *state, uint64_t proces
 		sites->unknown_allocs += !freed;
 		return 0;
 	}
-	for (by = 0; by < SITES_BY_COUNT; by++) {
+	for (by = 0; by < SITES_BY_MEMORY_COUNT; by++) {
 		struct site *site = has_site(stack, by) ? site_of(sites, process, stack, by) : NULL;
 
 		if (!has_site(stack, by))
@@ -134,12 +151,11 @@ static int apply(struct sites *sites, const struct state *state, uint64_t proces
 		if (!site)
 			return sites->others ? 0 : -ENOMEM;
 		if (freed) {
-			release(site, allocation);
+			release(site, allocation->size_bytes);
 			continue;
 		}
-		hold(site, allocation);
-		site->total.alloc_bytes += allocation->size_bytes;
-		site->total.allocs++;
+		site->row = allocation->row;
+		add_alloc(site, allocation->size_bytes);
 	}
 	return 0;
 }
@@ -157,12 +173,14 @@ static struct site *next_of(const struct sites *sites, const struct site *site)
 	return site->next ? &sites->list[site->next - 1] : NULL;
 }
 
-static void clear_live(struct sites *sites, uint64_t process)
+/* What is live of its allocations, or of its tensors. */
+static void clear_live(struct sites *sites, uint64_t process, bool tensors)
 {
 	struct site *site;
 
 	for (site = first_of(sites, process); site; site = next_of(sites, site))
-		site->total.live_bytes = site->total.live_count = 0;
+		if (is_of_tensors(site->by) == tensors)
+			site->total.live_bytes = site->total.live_count = 0;
 }
 
 static void end(struct sites *sites, uint64_t process)
@@ -173,36 +191,156 @@ static void end(struct sites *sites, uint64_t process)
 		site->ended = true;
 }
 
-int sites_look(struct sites *sites, const struct state *state, const struct process *process)
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+/*
+ * What each had when all of them came to most is noted down when it changes next: until then it has
+ * as much.
+ */
+static void note_peak(struct site *site, const struct site *all)
 {
-	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	if (site->peaks == all->peaks)
+		return;
+	site->peaks = all->peaks;
+	site->total.at_peak_bytes = site->total.live_bytes;
+}
+
+static const struct site *all_tensors(const struct sites *sites, uint64_t process)
+{
+	const struct site site = { .process = process, .by = SITES_BY_TENSORS };
+	const uint64_t *place = map_get(&sites->places, key_of(&site));
+
+	return place ? &sites->list[*place] : NULL;
+}
+
+/* Before they change at once. */
+static void note_peaks(struct sites *sites, uint64_t process)
+{
+	const struct site *all = all_tensors(sites, process);
+	struct site *site;
+
+	for (site = all ? first_of(sites, process) : NULL; site; site = next_of(sites, site))
+		if (is_of_tensors(site->by))
+			note_peak(site, all);
+}
+
+/* Its sites, those of its lines and of all; the list may move while they are made. */
+static int tensor_sites(struct sites *sites, uint64_t process, const struct stack *stack,
+			size_t places[SITES_OF_TENSORS])
+{
+	size_t count = 0;
+	enum sites_by by;
+
+	for (by = SITES_BY_TENSOR_STACK; by <= SITES_BY_TENSORS; by++) {
+		const struct site *site;
+
+		if (!has_site(stack, by))
+			continue;
+		site = site_of(sites, process, stack, by);
+		if (!site)
+			return sites->others ? 0 : -ENOMEM;
+		places[count++] = (size_t)(site - sites->list);
+	}
+	return (int)count;
+}
+
+static int apply_block(struct sites *sites, const struct state *state, uint64_t process,
+		       const struct tensor_block *block, bool given)
+{
+	const struct stack *stack = stacks_find(&state->stacks, block->stack);
+	size_t places[SITES_OF_TENSORS];
+	struct site *all;
+	int count, i;
+
+	if (!block->bytes || !stack) {
+		sites->unknown_tensors += given && block->bytes;
+		return 0;
+	}
+	count = tensor_sites(sites, process, stack, places);
+	if (count <= 0)
+		return count;
+	all = &sites->list[places[count - 1]];
+	for (i = 0; i < count; i++) {
+		struct site *site = &sites->list[places[i]];
+
+		note_peak(site, all);
+		if (given)
+			add_alloc(site, block->bytes);
+		else
+			release(site, block->bytes);
+	}
+	all->peaks += given && all->total.live_bytes == all->total.peak_bytes;
+	return 0;
+}
+
+static int apply_tensor(struct sites *sites, const struct state *state, uint64_t process,
+			const struct tensor_change *change)
+{
+	const int err = apply_block(sites, state, process, &change->ended, false);
+
+	return err ? err : apply_block(sites, state, process, &change->given, true);
+}
+
+/* What is live, without what came to it. */
+static int look_at_tensors(struct sites *sites, const struct state *state,
+			   const struct process *process, uint64_t key)
+{
+	const struct tensors *tensors = &process->tensors;
+	size_t places[SITES_OF_TENSORS], i;
+	int count = 0, j;
+
+	note_peaks(sites, key);
+	clear_live(sites, key, true);
+	for (i = 0; i < tensors->count && count >= 0; i++) {
+		const struct stack *stack = stacks_find(&state->stacks, tensors->blocks[i].stack);
+
+		count = stack ? tensor_sites(sites, key, stack, places) : 0;
+		for (j = 0; j < count; j++)
+			hold(&sites->list[places[j]], tensors->blocks[i].bytes);
+	}
+	return count < 0 ? count : 0;
+}
+
+/* ---- what is live, looked at anew ------------------------------------------------------------ */
+
+static int look_at_memory(struct sites *sites, const struct state *state,
+			  const struct process *process, uint64_t key)
+{
 	enum sites_by by;
 	size_t which, i;
-	int err = 0;
 
-	if (process->exited || !state->stacks.stacks_count)
-		return 0;
-	clear_live(sites, key);
-	for (which = 0; !err && which < LEDGERS_COUNT; which++)
-		for (i = 0; !err && i < process->ledgers[which].count; i++) {
+	clear_live(sites, key, false);
+	for (which = 0; which < LEDGERS_COUNT; which++)
+		for (i = 0; i < process->ledgers[which].count; i++) {
 			const struct allocation *block = &process->ledgers[which].entries[i];
 			const struct stack *stack = stacks_find(&state->stacks, block->stack);
 
 			if (!stack || !usage_is_held(block->space))
 				continue;
-			for (by = 0; by < SITES_BY_COUNT; by++) {
-				struct site *site;
+			for (by = 0; by < SITES_BY_MEMORY_COUNT; by++) {
+				struct site *site =
+					has_site(stack, by) ? site_of(sites, key, stack, by) : NULL;
 
-				if (!has_site(stack, by))
-					continue;
-				site = site_of(sites, key, stack, by);
-				if (site)
-					hold(site, block);
-				else if (!sites->others)
-					err = -ENOMEM;
+				if (site) {
+					site->row = block->row;
+					hold(site, block->size_bytes);
+				} else if (has_site(stack, by) && !sites->others) {
+					return -ENOMEM;
+				}
 			}
 		}
-	return err;
+	return 0;
+}
+
+int sites_look(struct sites *sites, const struct state *state, const struct process *process)
+{
+	const uint64_t key = event_process_key(process->pid, process->start_ns);
+	int err;
+
+	if (process->exited || !state->stacks.stacks_count)
+		return 0;
+	err = look_at_memory(sites, state, process, key);
+	return err ? err : look_at_tensors(sites, state, process, key);
 }
 
 /* Blocks of it have ended that are not told one by one. */
@@ -216,7 +354,8 @@ static int look_again(struct sites *sites, const struct state *state, const stru
 		sites->inexact = true;
 		return 0;
 	}
-	return sites_look(sites, state, process);
+	return look_at_memory(sites, state, process,
+			      event_process_key(process->pid, process->start_ns));
 }
 
 int sites_event(struct sites *sites, const struct state *state, const struct event *event,
@@ -231,8 +370,13 @@ int sites_event(struct sites *sites, const struct state *state, const struct eve
 	process = event_process_key(change->process->pid, change->process->start_ns);
 	if (event->header->type == MS_TYPE_EXIT)
 		end(sites, process);
-	if (event->header->type == MS_TYPE_EXEC)
-		clear_live(sites, process);
+	if (event->header->type == MS_TYPE_EXEC) {
+		note_peaks(sites, process);
+		clear_live(sites, process, false);
+		clear_live(sites, process, true);
+	}
+	if (change->has_tensor)
+		return apply_tensor(sites, state, process, &change->tensor);
 	if (event->call && change->has_amounts && look_again(sites, state, change->process))
 		return -ENOMEM;
 	if (!event->call || !change->has_allocation || !usage_is_held(allocation->space))
@@ -280,6 +424,7 @@ void sites_add_total(struct site_total *to, const struct site_total *from)
 	to->live_bytes += from->live_bytes;
 	to->live_count += from->live_count;
 	to->peak_bytes += from->peak_bytes;
+	to->at_peak_bytes += from->at_peak_bytes;
 	to->alloc_bytes += from->alloc_bytes;
 	to->allocs += from->allocs;
 }
@@ -289,7 +434,18 @@ static bool is_row(const struct site *site, const struct stack *stack, enum site
 {
 	if (site->by == by)
 		return by == SITES_BY_OWNER || stack;
-	return by == SITES_BY_LINES && site->by == SITES_BY_STACK && stack && !stack->lines;
+	return is_by_lines(by) &&
+	       site->by + 0u == (is_of_tensors(by) ? SITES_BY_TENSOR_STACK : SITES_BY_STACK) &&
+	       stack && !stack->lines;
+}
+
+/* The last peak may have come after its last change. */
+static void end_peak(const struct sites *sites, const struct site *site, struct site_total *total)
+{
+	const struct site *all = all_tensors(sites, site->process);
+
+	if (all && site->peaks != all->peaks)
+		total->at_peak_bytes = site->total.live_bytes;
 }
 
 static size_t collect(const struct sites *sites, const struct state *state, enum sites_by by,
@@ -308,9 +464,10 @@ static size_t collect(const struct sites *sites, const struct state *state, enum
 
 		if (!is_row(site, stack, by))
 			continue;
+		if (is_of_tensors(by))
+			end_peak(sites, site, &sorting.row.total);
 		if (stack && by != SITES_BY_OWNER)
-			sorting.likeness =
-				by == SITES_BY_LINES ? stacks_lines(stack) : stack->likeness;
+			sorting.likeness = is_by_lines(by) ? stacks_lines(stack) : stack->likeness;
 		list[count++] = sorting;
 	}
 	return count;

@@ -19,6 +19,7 @@
 struct site_total {
 	uint64_t live_bytes, live_count; /* in the end; of a process that has ended: then */
 	uint64_t peak_bytes;             /* the most at a time, of each process by itself */
+	uint64_t at_peak_bytes;          /* of tensors: when the process had most in all of them */
 	uint64_t alloc_bytes, allocs;    /* in all */
 };
 
@@ -29,7 +30,11 @@ enum sites_by {
 	SITES_BY_STACK, /* all of its frames */
 	SITES_BY_OWNER,
 	SITES_BY_LINES, /* Python's, or by stack where there are none */
-	SITES_BY_COUNT,
+	SITES_BY_MEMORY_COUNT,
+	/* Of blocks that a framework's allocator gave, which lie in that memory. */
+	SITES_BY_TENSOR_STACK = SITES_BY_MEMORY_COUNT,
+	SITES_BY_TENSOR_LINES,
+	SITES_BY_TENSORS, /* all whose stack is known, of a process */
 };
 
 /* Of one process. */
@@ -42,6 +47,8 @@ struct site {
 	const char *owner;
 	uint32_t next; /* of the same process, + 1; 0: none */
 	bool ended;    /* the process is: what is live stays as it was then */
+	/* Of all tensors: how often they came to more; of a part of them: when it was looked at. */
+	uint64_t peaks;
 	struct site_total total;
 };
 
@@ -52,6 +59,7 @@ struct sites {
 	struct map processes; /* event_process_key() -> position of its newest site */
 	struct string_table owners;
 	uint64_t unknown_allocs; /* without a stack */
+	uint64_t unknown_tensors;
 	uint64_t events, effort; /* blocks that were looked at again */
 	bool inexact;            /* what is live: that would have taken too long */
 	uint64_t others;         /* sites that found no place */

@@ -80,9 +80,11 @@ static int take_process(struct sink *own, const struct event *event, const struc
 
 static int take_sample(struct sink *own, const struct event *event, const struct change *change)
 {
-	const struct report_run *run = (const struct report_run *)own;
+	struct report_run *run = (struct report_run *)own;
 	struct sink *sink = run->reader->sink;
 
+	if (change->has_tensor && report_recording_event(run->recording, event, change))
+		return -ENOMEM;
 	if (event->header->type == MS_TYPE_MARKER &&
 	    report_wants(&run->reader->report.options, change->process))
 		phases_event(&run->recording->phases, event, change);

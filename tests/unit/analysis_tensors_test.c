@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Programs that keep more and more tensors, and those whose allocator alone takes more.
+ */
+#include "analysed.h"
+
+#define SEGMENT (20 * MIB)
+#define TENSOR (2 * MIB)
+#define LOSSES 1 /* stacks */
+#define FORWARD 2
+
+static uint64_t allocated, reserved;
+
+static void say(struct run *run, uint32_t stack, uint64_t addr, int64_t bytes)
+{
+	union record record = record_tensor(addr, bytes, allocated);
+
+	record.tensor.reserved = reserved;
+	record.event.stack = stack;
+	record.tensor.flags = stack ? MS_TENSOR_STACK : 0;
+	feed(run, record);
+	wait_for(run, US);
+}
+
+static uint64_t take(struct run *run)
+{
+	reserved += SEGMENT;
+	return alloc_new(run, SEGMENT);
+}
+
+static void give(struct run *run, uint32_t stack, uint64_t addr, uint64_t bytes)
+{
+	allocated += bytes;
+	say(run, stack, addr, (int64_t)bytes);
+}
+
+static void get_back(struct run *run, uint64_t addr, uint64_t bytes)
+{
+	allocated -= bytes;
+	say(run, 0, addr, -(int64_t)bytes);
+}
+
+static void begin(struct run *run)
+{
+	allocated = reserved = 0;
+	feed(run, record_frame(1, "append_loss", "/opt/model.so"));
+	feed(run, record_frame(2, "forward", "/opt/model.so"));
+	feed(run, record_stack(LOSSES, 1, 1));
+	feed(run, record_stack(FORWARD, 2, 1));
+	set_up(run);
+	launch(run);
+}
+
+/* A segment each time, in which most comes and goes. */
+static uint64_t work(struct run *run)
+{
+	const uint64_t addr = take(run);
+
+	give(run, FORWARD, addr + SEGMENT / 2, SEGMENT / 2);
+	step(run);
+	get_back(run, addr + SEGMENT / 2, SEGMENT / 2);
+	wait_for(run, 100 * MS);
+	return addr;
+}
+
+static void run_losses_from(struct run *run, uint32_t stack)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++)
+		give(run, stack, work(run), TENSOR);
+	launch(run);
+}
+
+static void run_losses(struct run *run)
+{
+	run_losses_from(run, LOSSES);
+}
+
+static void run_losses_anywhere(struct run *run)
+{
+	run_losses_from(run, 0);
+}
+
+/* Whoever comes late knows nothing of what was there, but that it does not grow. */
+static void run_losses_late(struct run *run)
+{
+	int i;
+
+	begin(run);
+	allocated = reserved = 100 * MIB;
+	for (i = 0; i < 200; i++)
+		give(run, LOSSES, work(run), TENSOR);
+	launch(run);
+}
+
+/* What is kept at first is given back in the end. */
+static void run_kept_until_the_end(struct run *run)
+{
+	uint64_t blocks[200];
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++) {
+		blocks[i] = work(run);
+		give(run, LOSSES, blocks[i], TENSOR);
+	}
+	launch(run);
+	for (i = 0; i < 200; i++)
+		get_back(run, blocks[i], TENSOR);
+	end_process(run, 0);
+}
+
+/* A window of the last ones: as many come back as are given. */
+static void run_window(struct run *run)
+{
+	uint64_t blocks[16] = { 0 };
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++) {
+		if (blocks[i % 16])
+			get_back(run, blocks[i % 16], TENSOR);
+		blocks[i % 16] = work(run);
+		give(run, LOSSES, blocks[i % 16], TENSOR);
+	}
+	launch(run);
+}
+
+static void run_cache_grows(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++)
+		work(run);
+	launch(run);
+}
+
+/* Nothing says what lies in the segments. */
+static void run_without_records(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++) {
+		take(run);
+		step(run);
+		wait_for(run, 101 * MS);
+	}
+	launch(run);
+}
+
+/* The same function makes what no tensor lies in. */
+static void run_leak_beside_cache(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++) {
+		work(run);
+		alloc_new(run, SEGMENT);
+	}
+	launch(run);
+}
+
+/* What the allocator says does not add up, so a block may have been missed. */
+static void run_lossy(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 200; i++) {
+		give(run, LOSSES, work(run), TENSOR);
+		allocated += i == 100 ? TENSOR : 0;
+	}
+	launch(run);
+}
+
+static const struct program programs[] = {
+	/* clang-format off */
+	{ "a list of losses", run_losses, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "without stacks", run_losses_anywhere, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "attached late", run_losses_late, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "given back in the end", run_kept_until_the_end, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
+	{ "a window of the last ones", run_window, {}, 0 },
+	{ "a cache that grows", run_cache_grows, {}, 0 },
+	{ "segments alone", run_without_records, { { FINDING_LEAK_GROWTH, H, 200 * SEGMENT } }, 1 },
+	{ "beside a cache", run_leak_beside_cache, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	/* clang-format on */
+};
+
+static void test_programs(void **state)
+{
+	(void)state;
+	run_all(programs);
+}
+
+static void test_the_line_is_known(void **state)
+{
+	struct run run = { 0 };
+	struct finding finding = only_finding(&run, run_losses);
+
+	(void)state;
+	assert_true(finding.is_of_tensors);
+	assert_int_equal(finding.stack, LOSSES);
+	run_end(&run);
+}
+
+static void test_what_does_not_add_up(void **state)
+{
+	struct run run = { 0 };
+
+	(void)state;
+	assert_true(run_begin(&run));
+	run_lossy(&run);
+	/* Then the segments are judged by themselves, too. */
+	expect_findings(&run, { FINDING_LEAK_GROWTH, FINDING_HIGH, 200 * SEGMENT },
+			{ FINDING_LEAK_GROWTH, FINDING_LOW, 200 * TENSOR });
+	run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_the_line_is_known),
+		cmocka_unit_test(test_what_does_not_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

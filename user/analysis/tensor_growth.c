@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/tensor_growth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/leaks.h"
+#include "base/memory.h"
+
+#define LINES_MAX 512 /* of a process; blocks of further ones count in the sum of all alone */
+
+/* What blocks have in common: the device and, but for the first of a device, the lines. */
+struct tensor_line {
+	struct group group;
+	uint64_t lines; /* 0: all blocks of the device */
+	uint32_t stack; /* id, of one of its calls */
+	uint16_t framework;
+	bool grows;
+};
+
+struct tensor_growth {
+	struct tensor_line *list;
+	size_t count, capacity;
+	struct map places; /* what they have in common -> position */
+};
+
+void tensor_growth_free(struct tensor_growth *tensors)
+{
+	size_t i;
+
+	if (!tensors)
+		return;
+	for (i = 0; i < tensors->count; i++)
+		free(tensors->list[i].group.freed);
+	free(tensors->list);
+	map_fini(&tensors->places);
+	free(tensors);
+}
+
+size_t tensor_growth_bytes(const struct tensor_growth *tensors)
+{
+	size_t bytes, i;
+
+	if (!tensors)
+		return 0;
+	bytes = sizeof(*tensors) + tensors->capacity * sizeof(*tensors->list) +
+		map_bytes(&tensors->places);
+	for (i = 0; i < tensors->count; i++)
+		bytes += tensors->list[i].group.freed ? sizeof(struct group_freed) : 0;
+	return bytes;
+}
+
+void tensor_growth_fold(struct tensor_growth *tensors)
+{
+	size_t i;
+
+	for (i = 0; tensors && i < tensors->count; i++)
+		group_fold(&tensors->list[i].group);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static uint64_t key_of(int32_t device, uint64_t lines)
+{
+	const struct {
+		uint64_t lines;
+		int64_t device;
+	} what = { lines, device };
+
+	return string_hash(map_secret(), &what, sizeof(what));
+}
+
+/* NULL: there is no place, or no memory (`*err`). */
+static struct tensor_line *line_get(struct process_activity *activity, int32_t device,
+				    uint64_t lines, int *err)
+{
+	struct tensor_growth *tensors = activity->tensors;
+	const uint64_t key = key_of(device, lines), *place = map_get(&tensors->places, key);
+	struct tensor_line *line;
+
+	if (place)
+		return &tensors->list[*place];
+	if (tensors->count >= LINES_MAX)
+		return NULL;
+	*err = memory_grow(&tensors->list, &tensors->capacity, tensors->count + 1,
+			   sizeof(*tensors->list));
+	if (!*err && map_set(&tensors->places, key, tensors->count))
+		*err = -ENOMEM;
+	if (*err)
+		return NULL;
+	line = &tensors->list[tensors->count++];
+	*line = (struct tensor_line){ .lines = lines };
+	line->group = (struct group){ .space = MS_SPACE_NONE,
+				      .row = MS_NO_ROW,
+				      .device = device,
+				      .newest = activity->bucket };
+	return line;
+}
+
+static void line_apply(struct process_activity *activity, struct tensor_line *line,
+		       const struct tensor_block *block, bool given)
+{
+	struct group *group = &line->group;
+	const unsigned int born = process_activity_bucket_at(activity, block->made_ns);
+
+	if (!given) {
+		group->frees += group_remove(group, activity->bucket, born, block->bytes,
+					     activity->tensors_ending.number);
+		return;
+	}
+	group_add(group, activity->bucket, born, block->bytes);
+	group->allocs++;
+	if (!group->first_ts_ns)
+		group->first_ts_ns = block->made_ns;
+}
+
+static int block_apply(struct process_activity *activity, const struct stacks *stacks,
+		       const struct tensor_block *block, bool given)
+{
+	const struct stack *stack = stacks_find(stacks, block->stack);
+	struct tensor_line *line;
+	int err = 0;
+
+	if (!block->bytes)
+		return 0;
+	if (!given)
+		process_activity_note_frees(activity, &activity->tensors_ending, 1);
+	line = line_get(activity, block->device, 0, &err);
+	if (line)
+		line_apply(activity, line, block, given);
+	if (!stack || err)
+		return err;
+	line = line_get(activity, block->device, stacks_lines(stack), &err);
+	if (!line)
+		return err;
+	if (!line->stack || stack->end == MS_STACK_END_COMPLETE)
+		line->stack = stack->id;
+	line_apply(activity, line, block, given);
+	return 0;
+}
+
+int tensor_growth_event(struct process_activity *activity, const struct stacks *stacks,
+			const struct change *change)
+{
+	int err;
+
+	if (!activity->tensors)
+		activity->tensors = calloc(1, sizeof(*activity->tensors));
+	if (!activity->tensors)
+		return -ENOMEM;
+	err = block_apply(activity, stacks, &change->tensor.ended, false);
+	return err ? err : block_apply(activity, stacks, &change->tensor.given, true);
+}
+
+void tensor_growth_end(struct process_activity *activity)
+{
+	struct tensor_growth *tensors = activity->tensors;
+	size_t i;
+
+	for (i = 0; tensors && i < tensors->count; i++) {
+		group_clear(&tensors->list[i].group, activity->bucket, 0);
+		group_settle(&tensors->list[i].group);
+	}
+}
+
+/* ---- what grows ------------------------------------------------------------------------------ */
+
+/* As it is; else as it was before what looks like a shutdown. */
+static bool find_growth(struct process_activity *activity, const struct family *family,
+			const struct analysis_options *options, struct growth *growth, bool *freed)
+{
+	const struct growth_view now = growth_view_last(activity),
+				 before = growth_view_before(activity, &activity->tensors_ending);
+
+	*freed = false;
+	if (growth_of(&now, family, options, growth))
+		return true;
+	*freed = true;
+	return process_activity_has_ended(activity, &activity->tensors_ending) &&
+	       growth_of(&before, family, options, growth);
+}
+
+static int report(struct process_activity *activity, struct tensor_line *line,
+		  const struct analysis_options *options, struct findings *findings)
+{
+	struct group *member = &line->group;
+	const struct family family = { .members = &member, .count = 1 };
+	struct growth growth;
+	struct finding finding;
+	bool freed;
+
+	if (!find_growth(activity, &family, options, &growth, &freed))
+		return 0;
+	line->grows = true;
+	finding = leaks_growth_finding(activity, &family, &growth);
+	finding.is_of_tensors = true;
+	finding.stack = line->stack;
+	finding.freed = freed;
+	finding.says = "leaves %B behind in tensors: %0 blocks in %3";
+	leaks_growth_confidence(&growth, options, &finding);
+	if (freed) {
+		finding.says = "keeps %B more in tensors until it ends: %0 blocks in %3";
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "it was freed when the program ended, and may be meant to grow");
+	}
+	if (activity->process && !tensors_are_exact(&activity->process->tensors))
+		finding_lower(&finding, FINDING_LOW,
+			      "what the allocator said does not add up: records may be missing");
+	return findings_add(findings, &finding);
+}
+
+/* Whether a line of the device grows. */
+static bool has_line(const struct tensor_growth *tensors, int32_t device)
+{
+	size_t i;
+
+	for (i = 0; i < tensors->count; i++)
+		if (tensors->list[i].grows && tensors->list[i].group.device == device)
+			return true;
+	return false;
+}
+
+/* All of a device, only if none of its lines tells where. */
+int tensor_growth_report(struct process_activity *activity, const struct analysis_options *options,
+			 struct findings *findings)
+{
+	struct tensor_growth *tensors = activity->tensors;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; tensors && i < tensors->count && !err; i++)
+		if (tensors->list[i].lines)
+			err = report(activity, &tensors->list[i], options, findings);
+	for (i = 0; tensors && i < tensors->count && !err; i++)
+		if (!tensors->list[i].lines && !has_line(tensors, tensors->list[i].group.device))
+			err = report(activity, &tensors->list[i], options, findings);
+	return err;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+bool tensor_growth_explains(const struct growth_view *view, const struct family *family,
+			    const struct growth *growth)
+{
+	const struct process_activity *activity = view->activity;
+	const struct group *first = family->members[0];
+	const struct tensor_source *source;
+	struct amount others = { 0 }, segments;
+	size_t i;
+
+	if (!activity->process || !activity->process->tensors.devices_count ||
+	    !tensors_are_exact(&activity->process->tensors))
+		return false;
+	source = tensor_sources_find(&activity->process->tensors.sources, first->space, first->row);
+	if (!source)
+		return false;
+	segments.count = view->before ? source->made : source->live;
+	segments.bytes = view->before ? source->made_bytes : source->live_bytes;
+	for (i = 0; i < family->count; i++) {
+		const struct amount live = growth_live(view, family->members[i]);
+
+		others.count += live.count;
+		others.bytes += live.bytes;
+	}
+	others.count -= segments.count < others.count ? segments.count : others.count;
+	others.bytes -= segments.bytes < others.bytes ? segments.bytes : others.bytes;
+	/* What else the function made, and is live, is no leak of its own. */
+	return others.count < activity->options->leak_count ||
+	       others.bytes < activity->options->leak_bytes ||
+	       others.bytes < growth->left.bytes / 4;
+}

@@ -54,7 +54,8 @@ struct channel_status {
 enum channel_type {
 	CHANNEL_ANSWER,
 	CHANNEL_STATUS,
-	CHANNEL_LAST, /* as an answer, without a question: the agent ends */
+	CHANNEL_RENEW, /* begin anew, with configurations as they are now */
+	CHANNEL_LAST,  /* as an answer, without a question: the agent ends */
 };
 
 struct channel_message {

@@ -43,6 +43,14 @@ void front_say(struct front *front, const struct channel_status *status)
 		channel_say(front->served.broker.fd, &message, -1);
 }
 
+void front_renew(struct front *front)
+{
+	const struct channel_message message = { .type = CHANNEL_RENEW };
+
+	if (front->served.broker.fd >= 0 && front->server.web_config_path)
+		channel_say(front->served.broker.fd, &message, -1);
+}
+
 void front_close(struct front *front)
 {
 	size_t i;

@@ -29,6 +29,9 @@ int front_start(struct front *front, struct loop *loop);
 /* Sends the capture's state to the server: call it once a second. */
 void front_say(struct front *front, const struct channel_status *status);
 
+/* Clients are served anew, with the files of --web-config as they are now. */
+void front_renew(struct front *front);
+
 void front_close(struct front *front);
 
 #endif /* MEMSCOPE_AGENT_FRONT_H */

@@ -22,6 +22,7 @@ struct http_client {
 	int fd;
 	uint64_t due_ns;                   /* CLOCK_MONOTONIC */
 	uint32_t uid;                      /* whose processes it may see: as in struct request */
+	bool is_unix;                      /* it is known who it is */
 	bool waits;                        /* for an answer of the capture: */
 	struct MHD_Connection *connection; /* then this is the library's connection */
 };

@@ -15,10 +15,12 @@
 #include "agent/http_clients.h"
 #include "agent/keeper.h"
 #include "agent/page.h"
-#include "host/sandbox.h"
+#include "agent/web_auth.h"
+#include "agent/web_tls.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "host/sandbox.h"
 
 #define CLIENTS 160        /* of each listener */
 #define CLIENT_BYTES 16384 /* of a connection, for its request's and the answer's headers */
@@ -32,6 +34,8 @@ struct server {
 	struct MHD_Daemon *daemons[HTTP_SERVER_LISTENERS];
 	struct http_clients clients;
 	struct http_answers answers;
+	struct web_config web;
+	struct web_auth auth;
 	struct channel_server counts;
 	struct channel_status status;
 	uint64_t status_ns; /* when that came; 0: never */
@@ -63,7 +67,11 @@ static void put_headers(struct server *server, struct MHD_Response *response,
 			const struct request *request)
 {
 	const struct http_library *library = &server->library;
+	size_t i;
 
+	for (i = 0; i < server->web.headers_count; i++)
+		library->add_response_header(response, server->web.headers[i].name,
+					     server->web.headers[i].value);
 	library->add_response_header(response, "Content-Type", request_content_type(request));
 	library->add_response_header(response, "Cache-Control", "no-store");
 	library->add_response_header(response, "X-Content-Type-Options", "nosniff");
@@ -86,7 +94,11 @@ static enum MHD_Result queue_text(struct server *server, struct MHD_Connection *
 	put_headers(server, response, request);
 	if (status == 405)
 		server->library.add_response_header(response, "Allow", "GET, HEAD");
-	if (status == 503)
+	if (status == 401)
+		server->library.add_response_header(
+			response, "WWW-Authenticate",
+			"Basic realm=\"memscope-bpf\", charset=\"UTF-8\"");
+	if (status == 503 || status == 429)
 		server->library.add_response_header(response, "Retry-After", "1");
 	result = queue(server, connection, status, response);
 	server->library.destroy_response(response);
@@ -103,6 +115,8 @@ static enum MHD_Result queue_error(struct server *server, struct MHD_Connection 
 			   status == 404 ? "there is nothing here\n" :
 			   status == 405 ? "only GET and HEAD are answered\n" :
 			   status == 403 ? "only root and the group memscope may see this\n" :
+			   status == 401 ? "a name and a password are needed (--web-config)\n" :
+			   status == 429 ? "too many passwords were wrong lately\n" :
 			   status == 503 ? "the agent is busy\n" :
 					   "the answer could not be made\n";
 
@@ -204,6 +218,8 @@ static int take_messages(void *context, uint64_t data)
 	while (!(err = channel_take_message(server->options->channel, &message, &fd))) {
 		if (message.type == CHANNEL_ANSWER) {
 			take_answer(server, &message, fd);
+		} else if (message.type == CHANNEL_RENEW) {
+			return -ESTALE;
 		} else {
 			server->status = message.state;
 			server->status.reason[CHANNEL_REASON_BYTES - 1] = '\0';
@@ -255,6 +271,27 @@ static enum MHD_Result answer_page(struct server *server, struct MHD_Connection 
 	return queue_text(server, connection, 200, page_text(request->document), request);
 }
 
+/* Returns an HTTP status: 200, 401 or 429. Whom the kernel knows needs no password. */
+static unsigned int authorise(struct server *server, struct MHD_Connection *connection,
+			      const struct http_client *client)
+{
+	const char *header;
+
+	if (client->is_unix)
+		return 200;
+	header = server->library.lookup_connection_value(connection, MHD_HEADER_KIND,
+							 "Authorization");
+	switch (web_auth_check(&server->auth, header, clock_monotonic_ns())) {
+	case WEB_AUTH_RIGHT:
+		return 200;
+	case WEB_AUTH_LATER:
+		return 429;
+	case WEB_AUTH_WRONG:
+		break;
+	}
+	return 401;
+}
+
 static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connection *connection,
 				      struct http_client *client, const char *url,
 				      const char *method, void **place)
@@ -262,10 +299,13 @@ static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connecti
 	const struct http_library *library = &server->library;
 	struct request request;
 	struct exchange *exchange;
-	unsigned int status = request_parse(
-		&request, method, url,
-		library->lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"));
+	unsigned int status = authorise(server, connection, client);
 	size_t i;
+
+	if (status == 200)
+		status = request_parse(&request, method, url,
+				       library->lookup_connection_value(connection, MHD_HEADER_KIND,
+									"Accept"));
 
 	for (i = 0; status == 200 && request_arguments[i]; i++) {
 		const char *value = library->lookup_connection_value(
@@ -329,12 +369,21 @@ static void end_exchange(void *context, struct MHD_Connection *connection, void 
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
+static bool ask_certificate(struct server *server, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		server->library.get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	return web_tls_ask_client(info ? info->tls_session : NULL, server->web.client);
+}
+
 static void note_connection(void *context, struct MHD_Connection *connection, void **place,
 			    enum MHD_ConnectionNotificationCode code)
 {
 	struct server *server = context;
 	const union MHD_ConnectionInfo *info =
 		server->library.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct http_client *client;
 	const gid_t group = server->options->has_group ? server->options->group : (gid_t)-1;
 	int domain = AF_UNIX;
 	socklen_t bytes = sizeof(domain);
@@ -345,9 +394,14 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
 	}
 	if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes))
 		return;
-	*place = http_clients_add(&server->clients, info->connect_fd,
+	if (domain != AF_UNIX && !ask_certificate(server, connection))
+		return; /* without a client, no request is answered */
+	client = http_clients_add(&server->clients, info->connect_fd,
 				  domain == AF_UNIX ? http_clients_peer(info->connect_fd, group) :
 						      REQUEST_EVERYBODY);
+	if (client)
+		client->is_unix = domain == AF_UNIX;
+	*place = client;
 }
 
 static int run_daemon(void *context, uint64_t data)
@@ -391,19 +445,47 @@ static int pass_second(void *context, uint64_t data)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
+/* What the library has to know for TLS. */
+static void put_tls_options(const struct web_config *web, char *priorities,
+			    struct MHD_OptionItem options[5])
+{
+	size_t count = 0;
+
+	options[count++] =
+		(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, web->certificate };
+	options[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, web->key };
+	options[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0, priorities };
+	if (web->authority)
+		options[count++] =
+			(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0, web->authority };
+	options[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+}
+
 static int add_daemon(struct server *server, size_t i)
 {
 	const union MHD_DaemonInfo *info;
+	const bool tls = server->web.certificate && !server->options->listeners[i].is_unix;
+	struct MHD_OptionItem options[5] = { { MHD_OPTION_END, 0, NULL } };
+	char priorities[WEB_TLS_PRIORITIES_BYTES];
 
+	if (tls)
+		put_tls_options(&server->web, web_tls_priorities(priorities, &server->web),
+				options);
 	server->daemons[i] = server->library.start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
-		MHD_OPTION_LISTEN_SOCKET, server->options->listeners[i].fd,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL,
+		handle, server, MHD_OPTION_LISTEN_SOCKET, server->options->listeners[i].fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CLIENTS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_BYTES,
 		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, server, MHD_OPTION_NOTIFY_CONNECTION,
-		note_connection, server, MHD_OPTION_END);
-	if (!server->daemons[i])
+		note_connection, server, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+	if (!server->daemons[i]) {
+		if (tls)
+			log_error(
+				"%s: cannot serve with it: is key_file the key of cert_file, and has"
+				" libmicrohttpd been built with TLS?",
+				server->options->web_config_path);
 		return -EIO;
+	}
 	info = server->library.get_daemon_info(server->daemons[i], MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info || info->epoll_fd < 0)
 		return -EIO;
@@ -424,6 +506,12 @@ static int open_server(struct server *server)
 	int err = http_library_load(&server->library);
 	size_t i;
 
+	if (!err && options->web_config_path)
+		err = web_config_read(&server->web, options->web_config_path);
+	if (!err)
+		err = web_auth_init(&server->auth, &server->web);
+	if (!err)
+		err = web_tls_init(&server->web);
 	if (err)
 		return err;
 	server->answers.library = &server->library;
@@ -454,7 +542,13 @@ static enum keeper_end serve(void *options)
 
 	if (open_server(&server))
 		return KEEPER_CANNOT;
-	return loop_run(server.loop) == -EPIPE ? KEEPER_AGENT_GONE : KEEPER_FAILED;
+	switch (loop_run(server.loop)) {
+	case -EPIPE:
+		return KEEPER_AGENT_GONE;
+	case -ESTALE:
+		return KEEPER_AGAIN;
+	}
+	return KEEPER_FAILED;
 }
 
 pid_t http_server_start(const struct http_server_options *options)

@@ -20,8 +20,9 @@ struct http_server_options {
 		bool is_unix; /* clients see their own processes only */
 	} listeners[HTTP_SERVER_LISTENERS];
 	size_t listeners_count;
-	int channel;    /* the server's end */
-	bool has_group; /* its members see all processes, as root does: */
+	int channel;                 /* the server's end */
+	const char *web_config_path; /* of the others: for web_config_read(); NULL: none */
+	bool has_group;              /* its members see all processes, as root does: */
 	gid_t group;
 };
 

@@ -106,6 +106,8 @@ static int supervise(const struct keeper *keeper)
 		    (WEXITSTATUS(status) == KEEPER_AGENT_GONE ||
 		     (!again && WEXITSTATUS(status) == KEEPER_CANNOT)))
 			return WEXITSTATUS(status);
+		if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == KEEPER_AGAIN)
+			continue;
 		failures = clock_monotonic_ns() - start_ns < RUNS_NS ? failures + 1 : 1;
 		pause_after(keeper, failures);
 	}

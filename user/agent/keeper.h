@@ -13,6 +13,7 @@
 /* What `serve` returns. */
 enum keeper_end {
 	KEEPER_AGENT_GONE, /* there is nothing more to do */
+	KEEPER_AGAIN,      /* it is to be started again, and has not failed */
 	KEEPER_FAILED,     /* it has to be started again */
 	KEEPER_CANNOT,     /* the same; if it happens at once, the capture has to know */
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/web_config.h"
 #include "base/log.h"
 #include "base/writer.h"
 #include "commands/agent_push.h"
@@ -30,6 +31,7 @@
 static const struct config_default defaults[] = {
 	{ "listen", "127.0.0.1:9750" },
 	{ "socket", "off" },
+	{ "web-config", "none" },
 	{ "state-dir", "/var/lib/memscope-bpf" },
 	{ "ring", "1G" },
 	{ "ring-time", "24h" },
@@ -77,6 +79,25 @@ static int parse_socket(const struct option_row *row, const char *value, void *c
 		return 0;
 	log_error("--%s: \"%s\" is not an absolute path, or off", row->name, value);
 	return -EINVAL;
+}
+
+/* The process for clients reads it again, each time that it starts. */
+static int parse_web_config(const struct option_row *row, const char *value, void *settings)
+{
+	const char **path = (const char **)((char *)settings + row->offset);
+	struct web_config config;
+	int err;
+
+	*path = strcmp(value, "none") != 0 ? value : NULL;
+	if (!*path)
+		return 0;
+	if (*value != '/') {
+		log_error("--%s: \"%s\" is not an absolute path, or none", row->name, value);
+		return -EINVAL;
+	}
+	err = web_config_read(&config, value);
+	web_config_fini(&config);
+	return err;
 }
 
 /* It may be absent: the agent makes it. If it cannot be looked at, opening it fails later. */
@@ -214,6 +235,11 @@ static const struct option_row rows[] = {
 	  "Also answer HTTP requests on this Unix socket (default off). Root and members of the group"
 	  " memscope see all processes, other users only their own.",
 	  parse_socket, AT(socket) },
+	{ 0, "web-config", "FILE|none",
+	  "TLS, certificates of clients and passwords for the address of --listen (default none): a"
+	  " web configuration as Prometheus and its exporters have it (tls_server_config,"
+	  " basic_auth_users).",
+	  parse_web_config, AT(web_config) },
 	{ 0, "state-dir", "DIR",
 	  "Directory for the flight recorder's ring, for bundles and the history (default"
 	  " /var/lib/memscope-bpf).",
@@ -290,6 +316,11 @@ static int complete(struct agent_settings *settings)
 	recording->capture.selection.ops = (1u << MS_OPS_COUNT) - 1;
 	if (settings->listen)
 		listener_parse(&settings->listen_address, settings->listen);
+	if (settings->web_config && (!settings->listen || settings->listen_address.is_unix)) {
+		log_error("--web-config: it is for an address and port of --listen: on a Unix"
+			  " socket, the kernel says who asks");
+		return EXIT_USAGE;
+	}
 	if (settings->socket) {
 		snprintf(socket, sizeof(socket), "unix:%s", settings->socket);
 		if (listener_parse(&settings->socket_address, socket)) {

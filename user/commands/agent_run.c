@@ -218,6 +218,7 @@ static void signalled(void *context)
 	} else {
 		run->source.own.reloads++;
 		set_ring(run, &now);
+		front_renew(&run->front);
 		if (now.budget_ppm != run->budget.governor.options.budget_ppm)
 			budget_set(&run->budget, now.budget_ppm);
 		log_info("the configuration has been read again");
@@ -293,6 +294,7 @@ static int open_front(struct run *run)
 	if (!err)
 		err = open_listener(run, &settings->socket_address, "socket", settings->socket);
 	run->front.server.has_group = group;
+	run->front.server.web_config_path = run->settings->web_config;
 	if (group)
 		run->front.server.group = group->gr_gid;
 	set_broker(run, &run->front.served.broker);

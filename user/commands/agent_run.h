@@ -21,6 +21,7 @@ struct agent_settings {
 	struct record_run_settings recording; /* its capture, ring and details */
 	const char *listen, *socket;          /* NULL: none */
 	struct listener_address listen_address, socket_address;
+	const char *web_config; /* of the first; NULL: none */
 	const char *state_directory;
 	uint64_t ring_ns; /* how long the flight recorder keeps events */
 	uint64_t most_series;

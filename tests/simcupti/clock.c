@@ -48,7 +48,7 @@ uint64_t clock_at(uint64_t ns)
 			       passed_ns * settings()->drift_ppm / 1000000);
 }
 
-/* A reading is late by up to `noise`: the same numbers every time. */
+/* A reading is late by up to `noise`: the same numbers for the same `seed`. */
 uint64_t clock_now(void)
 {
 	static __thread uint32_t seed = 12345;
@@ -57,7 +57,7 @@ uint64_t clock_now(void)
 	if (given)
 		return given();
 	now = clock_at(clock_ours());
-	seed = seed * 1103515245 + 12345;
+	seed = (seed + (uint32_t)settings()->seed) * 1103515245 + 12345;
 	if (settings()->noise_ns)
 		now += (seed >> 8) % (uint64_t)settings()->noise_ns;
 	return now;

@@ -37,9 +37,13 @@ static void set(const char *key, char *value)
 	const struct {
 		const char *key;
 		int64_t *place;
-	} times[] = { { "kernel", (int64_t *)&all.kernel_ns }, { "copy", (int64_t *)&all.copy_ns },
-		      { "delay", (int64_t *)&all.delay_ns },   { "offset", &all.offset_ns },
-		      { "drift_ppm", &all.drift_ppm },         { "noise", &all.noise_ns } };
+	} times[] = { { "kernel", (int64_t *)&all.kernel_ns },
+		      { "copy", (int64_t *)&all.copy_ns },
+		      { "delay", (int64_t *)&all.delay_ns },
+		      { "offset", &all.offset_ns },
+		      { "drift_ppm", &all.drift_ppm },
+		      { "noise", &all.noise_ns },
+		      { "seed", &all.seed } };
 	const struct {
 		const char *key;
 		bool *place;

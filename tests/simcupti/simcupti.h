@@ -25,6 +25,7 @@ struct settings {
 	bool refuses_clock, ignores_clock;
 	bool realtime; /* its own clock is CLOCK_REALTIME, else CLOCK_MONOTONIC */
 	int64_t offset_ns, drift_ppm, noise_ns; /* what its own clock adds to that */
+	int64_t seed;                           /* of the noise */
 	char other[64]; /* another subscriber: its name; "": there is none */
 	bool has_other;
 	char fails[64]; /* a function without "cupti", and what it returns */

@@ -240,11 +240,11 @@ static void test_by_containment_in_any_order(void **state)
 	assert_int_equal(joins->with_probed, 2);
 	assert_int_equal(joins->entry.least_ns, 2 * US);
 	assert_int_equal(joins->leave.least_ns, US);
-	assert_true(gpu_joins_call_error(joins, &ns));
+	assert_true(gpu_joins_call_error(joins, 0, &ns));
 	assert_int_equal(ns, 2 * US);
 	assert_int_equal(joins->start.least_ns, 4 * US);
 	assert_int_equal(joins->delay_ns, 9 * US + 4 * US);
-	assert_false(gpu_joins_gpu_error(joins, &ns)); /* nothing has waited */
+	assert_false(gpu_joins_gpu_error(joins, 0, &ns)); /* nothing has waited */
 	state_fini(&s.state);
 }
 
@@ -317,9 +317,9 @@ static void test_what_joins_say_of_clocks(void **state)
 						 begin_ns + 2 * US + offsets[i], 26 * US));
 		}
 		assert_int_equal(times_of(&s)->joins.with_probed, 49);
-		assert_true(gpu_joins_call_error(&times_of(&s)->joins, &ns));
+		assert_true(gpu_joins_call_error(&times_of(&s)->joins, 0, &ns));
 		assert_in_range(ns, size, size + US);
-		assert_true(gpu_joins_gpu_error(&times_of(&s)->joins, &ns));
+		assert_true(gpu_joins_gpu_error(&times_of(&s)->joins, 0, &ns));
 		assert_in_range(ns, size, size + 2 * US);
 		assert_int_equal(times_of(&s)->joins.entry.outside +
 					 times_of(&s)->joins.leave.outside,

@@ -31,6 +31,16 @@ $(BUILD)/bench/bench: $(BENCH_SOURCES) $(wildcard tools/bench/*.h) $(BUILD)/benc
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench -Itools/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
 
+# Needs as much free memory as it asks about. CUPTI's times: of the simulated one.
+$(BUILD)/bench/placement: tools/bench/placement.c $(addprefix $(BUILD)/user/,base/clock.o host/page_nodes.o)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) $(filter %.c %.o,$^) -o $@
+
+bench-host: memscope-bpf simcuda simcupti $(BUILD)/workloads/gpu_work $(BUILD)/bench/placement
+	$(Q)$(BUILD)/bench/placement
+	$(Q)tools/bench/gpu_times $(BUILD) ./memscope-bpf
+
 # The account alone needs neither root nor BPF.
 BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS)))) \
 	$(BUILD)/user/pipeline.o
@@ -85,4 +95,4 @@ bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-history bench-ledger bench-report bench-export
+.PHONY: bench bench-history bench-host bench-ledger bench-report bench-export

@@ -10,7 +10,10 @@
 #include "inject/inject.h"
 
 #define TRIES 10
-#define PAIRS 64 /* a power of two */
+#define PAIRS 1024     /* a power of two */
+#define BASE 100       /* pairs: over so many, or fewer, the rate of CUPTI's clock is measured */
+#define STEERED 500e-6 /* by which the system makes a clock faster or slower, at most */
+#define WRONG_NS 1e8   /* a time with so large an error is none that CUPTI means */
 
 /* CUPTI's clock said `theirs` when ours said `ours`, give or take `error`. */
 struct pair {
@@ -31,24 +34,53 @@ uint64_t clock_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The closest of several readings. Returns false if CUPTI does not say the time. */
-static bool read_pair(const struct cupti *cupti, struct pair *best)
+/* How far CUPTI's clock is ahead. */
+static int64_t ahead(const struct pair *pair)
 {
-	int i;
+	return (int64_t)(pair->theirs - pair->ours);
+}
 
-	best->error = UINT64_MAX;
+/* Those that took no longer than the shortest, or twice as long, in the order of ahead(). */
+static int choose(const struct pair tries[TRIES], struct pair chosen[TRIES])
+{
+	uint64_t least = UINT64_MAX;
+	int length = 0, i, at;
+
+	for (i = 0; i < TRIES; i++)
+		if (tries[i].error < least)
+			least = tries[i].error;
 	for (i = 0; i < TRIES; i++) {
-		uint64_t before = clock_now(), theirs, after;
+		if (tries[i].error > 2 * least)
+			continue;
+		for (at = length++; at && ahead(&chosen[at - 1]) > ahead(&tries[i]); at--)
+			chosen[at] = chosen[at - 1];
+		chosen[at] = tries[i];
+	}
+	return length;
+}
 
-		if (cupti->GetTimestamp(&theirs) != CUPTI_OK)
+/*
+ * The middle one of several readings. By how much they differ is a part of the error: what CUPTI
+ * says can be later than the moment at which it is asked. Returns false if it does not say it.
+ */
+static bool read_pair(const struct cupti *cupti, struct pair *middle)
+{
+	struct pair tries[TRIES], chosen[TRIES];
+	int length, i;
+
+	for (i = 0; i < TRIES; i++) {
+		const uint64_t before = clock_now();
+		uint64_t after;
+
+		if (cupti->GetTimestamp(&tries[i].theirs) != CUPTI_OK)
 			return false;
 		after = clock_now();
-		if (after - before >= best->error * 2)
-			continue;
-		best->theirs = theirs;
-		best->ours = before + (after - before) / 2;
-		best->error = (after - before + 1) / 2;
+		tries[i].ours = before + (after - before) / 2;
+		tries[i].error = (after - before + 1) / 2;
 	}
+	length = choose(tries, chosen);
+	*middle = chosen[length / 2];
+	middle->error += (uint64_t)(ahead(&chosen[length - 1]) - ahead(&chosen[0]));
 	return true;
 }
 
@@ -93,21 +125,64 @@ static const struct pair *pair_at(unsigned int number)
 	return &pairs[number & (PAIRS - 1)];
 }
 
-/* Between the two pairs around it, or along the line of the last two. */
-static uint64_t interpolate(uint64_t theirs)
-{
-	const unsigned int oldest = count > PAIRS ? count - PAIRS : 0;
-	unsigned int last = count - 1;
-	const struct pair *from, *to;
-	double rate = 1;
+/* CUPTI's clock as a line, and how wrong that may be. */
+struct line {
+	const struct pair *from;
+	double rate;  /* of ours for theirs */
+	double error; /* at `from`, ns; */
+	double apart; /* and for each ns from there */
+};
 
-	while (last > oldest + 1 && pair_at(last - 1)->theirs > theirs)
-		last--;
-	to = pair_at(last);
-	from = last > oldest ? pair_at(last - 1) : to;
-	if (to->theirs > from->theirs)
-		rate = (double)(to->ours - from->ours) / (double)(to->theirs - from->theirs);
-	return from->ours + (uint64_t)(int64_t)((double)(int64_t)(theirs - from->theirs) * rate);
+static struct line line_of(const struct pair *from, const struct pair *other)
+{
+	const double theirs = (double)(int64_t)(other->theirs - from->theirs);
+	const double ours = (double)(int64_t)(other->ours - from->ours);
+	struct line line = { from, 1, (double)from->error, STEERED };
+	double apart;
+
+	if (theirs * ours <= 0)
+		return line;
+	apart = (double)(from->error + other->error) / (ours < 0 ? -ours : ours);
+	if (apart < STEERED) {
+		line.apart = apart;
+		line.rate = ours / theirs;
+	}
+	return line;
+}
+
+/* Between the two pairs around that time of CUPTI's clock, or beyond the last, or the first. */
+static struct line line_at(uint64_t theirs)
+{
+	const unsigned int oldest = count > PAIRS ? count - PAIRS : 0, newest = count - 1;
+	unsigned int at = newest;
+	struct line line;
+
+	while (at > oldest && pair_at(at)->theirs > theirs)
+		at--;
+	if (pair_at(at)->theirs > theirs)
+		return line_of(pair_at(oldest),
+			       pair_at(newest - oldest > BASE ? oldest + BASE : newest));
+	if (at == newest)
+		return line_of(pair_at(newest),
+			       pair_at(newest - oldest > BASE ? newest - BASE : oldest));
+	line = (struct line){ pair_at(at), 1, (double)pair_at(at)->error, 0 };
+	if (pair_at(at + 1)->error > pair_at(at)->error)
+		line.error = (double)pair_at(at + 1)->error;
+	if (pair_at(at + 1)->theirs > pair_at(at)->theirs)
+		line.rate = (double)(pair_at(at + 1)->ours - pair_at(at)->ours) /
+			    (double)(pair_at(at + 1)->theirs - pair_at(at)->theirs);
+	return line;
+}
+
+static uint64_t convert(uint64_t theirs)
+{
+	const struct line line = line_at(theirs);
+	const double distance = (double)(int64_t)(theirs - line.from->theirs);
+	const double error = line.error + line.apart * (distance < 0 ? -distance : distance);
+
+	if (error > (double)worst_ns && error < WRONG_NS)
+		worst_ns = (uint64_t)error;
+	return line.from->ours + (uint64_t)(int64_t)(distance * line.rate);
 }
 
 uint64_t clock_convert(uint64_t ns)
@@ -117,7 +192,7 @@ uint64_t clock_convert(uint64_t ns)
 	if (!converts)
 		return ns;
 	pthread_mutex_lock(&lock);
-	converted = interpolate(ns);
+	converted = convert(ns);
 	pthread_mutex_unlock(&lock);
 	return converted;
 }

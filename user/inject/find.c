@@ -178,7 +178,7 @@ static const char *find_functions(struct cupti *cupti)
 	return NULL;
 }
 
-enum ms_gpu_reason find_cupti(struct cupti *cupti, char who[MS_GPU_WHO_BYTES])
+enum ms_gpu_reason find_cupti(struct cupti *cupti, char who[MS_GPU_WHO_BYTES], __s32 *result)
 {
 	const char *missing;
 	Dl_info info;
@@ -193,7 +193,10 @@ enum ms_gpu_reason find_cupti(struct cupti *cupti, char who[MS_GPU_WHO_BYTES])
 	}
 	if (dladdr((void *)cupti->GetVersion, &info) && info.dli_fname)
 		say(who, info.dli_fname);
-	if (cupti->GetVersion(&cupti->version) != CUPTI_OK)
+	*result = cupti->GetVersion(&cupti->version);
+	if (*result != CUPTI_OK) {
+		say(who, "cuptiGetVersion");
 		return MS_GPU_REASON_REFUSED;
+	}
 	return cupti->version < CUPTI_OLDEST ? MS_GPU_REASON_OLD_LIBRARY : MS_GPU_REASON_NONE;
 }

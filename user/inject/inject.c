@@ -22,6 +22,12 @@
 #include "inject/inject.h"
 
 #define FLUSH_NS 200000000ll
+/*
+ * If CUPTI's clock is converted: it may hand full buffers over at any time, so no time is far from
+ * a comparison. The first ones are closer together: there is little yet to measure a rate by.
+ */
+#define COMPARE_NS 20000000ll
+#define COMPARE_FIRST_NS 1000000ll
 #define END_NS 1000000000ll /* that the end of the program waits at most for a flush */
 
 INJECT_EXPORT int InitializeInjection(void);
@@ -157,14 +163,32 @@ static bool look(uint64_t *said)
 	return true;
 }
 
+/* Waits until it is time to look. Returns whether the program ends. */
+static bool wait_to_look(int64_t *compare_ns)
+{
+	const uint64_t until = clock_now() + FLUSH_NS;
+	uint64_t now;
+
+	while (clock_converts() && clock_now() + (uint64_t)*compare_ns < until) {
+		if (wait_for(&inject.end, *compare_ns))
+			return true;
+		clock_compare(&inject.cupti);
+		if (*compare_ns < COMPARE_NS)
+			*compare_ns += *compare_ns / 8;
+	}
+	now = clock_now();
+	return wait_for(&inject.end, now < until ? (int64_t)(until - now) : 0);
+}
+
 /* With all signals blocked. */
 static void *helper(void *unused)
 {
+	int64_t compare_ns = COMPARE_FIRST_NS;
 	uint64_t said = 0;
 	bool on = true;
 
 	(void)unused;
-	while (on && !wait_for(&inject.end, FLUSH_NS))
+	while (on && !wait_to_look(&compare_ns))
 		on = look(&said);
 	if (on) {
 		flush(CUPTI_FLUSH_FORCED);
@@ -275,7 +299,8 @@ static bool start_helper(void)
 
 static enum ms_gpu_reason load_and_enable(void)
 {
-	enum ms_gpu_reason reason = find_cupti(&inject.cupti, inject.status.who);
+	enum ms_gpu_reason reason =
+		find_cupti(&inject.cupti, inject.status.who, &inject.status.result);
 
 	if (reason == MS_GPU_REASON_NONE)
 		reason = subscribe();

@@ -27,9 +27,9 @@ void hand_status(const struct ms_gpu_status_body *status);
 
 /*
  * find.c: loads the libcupti that belongs to the program. Returns MS_GPU_REASON_NONE, or the reason
- * why it cannot; `who` then names the file or function.
+ * why it cannot; `who` then names the file or function, which returned `*result`.
  */
-enum ms_gpu_reason find_cupti(struct cupti *cupti, char who[MS_GPU_WHO_BYTES]);
+enum ms_gpu_reason find_cupti(struct cupti *cupti, char who[MS_GPU_WHO_BYTES], __s32 *result);
 
 /* clock.c: CLOCK_MONOTONIC in ns, and the conversion of CUPTI's times to it. */
 uint64_t clock_now(void);

@@ -356,8 +356,9 @@ int gpu_joins_activity(struct gpu_joins *joins, const struct ms_activity_body *a
 
 /* ---- what it shows --------------------------------------------------------------------------- */
 
-/* An offset of the clock lies between these two: none was found that is larger. */
-static bool error_of(const struct gpu_slack *before, const struct gpu_slack *behind, uint64_t *ns)
+/* An offset of the clock lies between these two, if it is always the same. */
+static bool error_of(const struct gpu_slack *before, const struct gpu_slack *behind,
+		     uint64_t converted_ns, uint64_t *ns)
 {
 	const int64_t ahead = before->least_ns, after = behind->least_ns;
 	const uint64_t a = (uint64_t)(ahead < 0 ? -ahead : ahead);
@@ -366,17 +367,19 @@ static bool error_of(const struct gpu_slack *before, const struct gpu_slack *beh
 	if (!before->count || !behind->count)
 		return false;
 	*ns = a > b ? a : b;
+	if (converted_ns > *ns)
+		*ns = converted_ns;
 	return true;
 }
 
-bool gpu_joins_call_error(const struct gpu_joins *joins, uint64_t *ns)
+bool gpu_joins_call_error(const struct gpu_joins *joins, uint64_t converted_ns, uint64_t *ns)
 {
-	return error_of(&joins->entry, &joins->leave, ns);
+	return error_of(&joins->entry, &joins->leave, converted_ns, ns);
 }
 
-bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t *ns)
+bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t converted_ns, uint64_t *ns)
 {
-	return error_of(&joins->start, &joins->end, ns);
+	return error_of(&joins->start, &joins->end, converted_ns, ns);
 }
 
 void gpu_joins_restart(struct gpu_joins *joins)

@@ -104,10 +104,11 @@ const struct gpu_link *gpu_joins_find(const struct gpu_joins *joins, uint32_t co
 
 /*
  * The largest possible error of CUPTI's times, in ns, for calls and for the GPU, as calls and their
- * work bound it. Returns false if it is unknown.
+ * work bound it; at least `converted_ns`, that of a converted clock: it differs from time to time,
+ * and bounds that lie elsewhere say nothing of it. Returns false if it is unknown.
  */
-bool gpu_joins_call_error(const struct gpu_joins *joins, uint64_t *ns);
-bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t *ns);
+bool gpu_joins_call_error(const struct gpu_joins *joins, uint64_t converted_ns, uint64_t *ns);
+bool gpu_joins_gpu_error(const struct gpu_joins *joins, uint64_t converted_ns, uint64_t *ns);
 
 /* Sets the counts to 0. */
 void gpu_joins_restart(struct gpu_joins *joins);

@@ -142,12 +142,12 @@ static void append_clocks(struct string *out, const struct gpu_joins *joins,
 	const ull outside = joins->entry.outside + joins->leave.outside;
 	uint64_t ns;
 
-	if (gpu_joins_call_error(joins, &ns))
+	if (gpu_joins_call_error(joins, status->clock_error, &ns))
 		string_append_format(out,
 				     " CUPTI's times of calls are right to within %s (%llu of %llu"
 				     " lie outside of their calls).",
 				     string_duration(text, ns), outside, (ull)joins->entry.count);
-	if (gpu_joins_gpu_error(joins, &ns))
+	if (gpu_joins_gpu_error(joins, status->clock_error, &ns))
 		string_append_format(out, " Those of the GPU are right to within %s.",
 				     string_duration(text, ns));
 	else if (joins->start.count)
@@ -161,7 +161,7 @@ static void append_clocks(struct string *out, const struct gpu_joins *joins,
 				string_duration(text, (uint64_t)joins->start.least_ns));
 	if (status->converted)
 		string_append_format(out,
-				     " CUPTI's clock was converted, which may make %s of error.",
+				     " CUPTI's clock was converted, which may make %s of that.",
 				     string_duration(text, status->clock_error));
 }
 

@@ -117,11 +117,12 @@ static void put_status(struct json *json, const struct ms_gpu_status_body *statu
 	json_put_u64(json, "clock_error_ns", status->clock_error);
 }
 
-static void put_joins(struct json *json, const struct gpu_joins *joins)
+static void put_joins(struct json *json, const struct gpu_joins *joins,
+		      const struct ms_gpu_status_body *status)
 {
 	uint64_t call_ns = 0, gpu_ns = 0;
-	const bool call = gpu_joins_call_error(joins, &call_ns);
-	const bool gpu = gpu_joins_gpu_error(joins, &gpu_ns);
+	const bool call = gpu_joins_call_error(joins, status->clock_error, &call_ns);
+	const bool gpu = gpu_joins_gpu_error(joins, status->clock_error, &gpu_ns);
 
 	json_name(json, "joins");
 	json_open(json, '{');
@@ -161,6 +162,6 @@ void json_gpu_process(struct json *json, const struct process *process)
 	json_close(json, '}');
 	json_put_u64(json, "launched_by_kernels", times->device_launched);
 	json_put_u64(json, "in_graphs", times->in_graphs);
-	put_joins(json, &times->joins);
+	put_joins(json, &times->joins, &times->status);
 	json_close(json, '}');
 }

@@ -319,6 +319,7 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	run -4 --separate-stderr who
 	[[ $output == *"no NVIDIA driver is loaded, 0 devices"* ]]
 	[[ $output == *"There is no libnvidia-ml.so.1 here"* ]]
+	[[ $output == *"sudo memscope-bpf top -a"* ]]
 }
 
 @test "threads that outlive the first one of their process" {

@@ -45,6 +45,23 @@ static void test_users(void **state)
 	assert_false(HAS(&unknown, .user = "bob"));
 }
 
+static void test_pods(void **state)
+{
+	const struct process pod = { .identity.known.items = { [IDENTITY_POD] = "web-1",
+							       [IDENTITY_NAMESPACE] = "shop",
+							       [IDENTITY_POD_UID] = "7-8" } };
+
+	(void)state;
+	assert_true(HAS(&pod, .pod = "web-1"));
+	assert_true(HAS(&pod, .pod = "shop/web-1"));
+	assert_true(HAS(&pod, .pod = "7-8"));
+	assert_false(HAS(&pod, .pod = "sho/web-1"));
+	assert_false(HAS(&pod, .pod = "shop"));
+	assert_false(HAS(&pod, .pod = "web"));
+	assert_false(HAS(&known, .pod = "web-1"));
+	assert_false(HAS(&unknown, .pod = "shop/web-1"));
+}
+
 static void test_cgroups(void **state)
 {
 	(void)state;
@@ -112,9 +129,10 @@ static void test_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),     cmocka_unit_test(test_users),
-		cmocka_unit_test(test_cgroups), cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_names),   cmocka_unit_test(test_several),
+		cmocka_unit_test(test_all),        cmocka_unit_test(test_users),
+		cmocka_unit_test(test_pods),       cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_containers), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_several),
 	};
 
 	return unit_run("process_selection", tests);

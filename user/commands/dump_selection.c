@@ -18,6 +18,7 @@ static const struct criterion {
 	{ "user", offsetof(struct process_selection, user), IDENTITY_USER },
 	{ "cgroup", offsetof(struct process_selection, cgroup), IDENTITY_CGROUP },
 	{ "container", offsetof(struct process_selection, container), IDENTITY_CONTAINER },
+	{ "pod", offsetof(struct process_selection, pod), IDENTITY_POD },
 	{ "comm", offsetof(struct process_selection, comm), IDENTITY_ITEMS },
 };
 

@@ -26,6 +26,9 @@
 		  "Only processes of this container: its name, its ID or the beginning of its ID.", \
 		  option_file, \
 		  (at) + offsetof(struct process_selection, container) }, \
+		{ 0,           "pod", \
+		  "NAME",      "Only processes of this pod: its name, NAMESPACE/NAME, or its UID.", \
+		  option_file, (at) + offsetof(struct process_selection, pod) }, \
 	{ \
 		0, "comm", "PATTERN", \
 			"Only processes with this name: the name of the process (python3), of its executable," \

@@ -148,6 +148,17 @@ static const struct format *choose_format(const struct settings *settings)
 	return &formats[FORMAT_MD];
 }
 
+static int parse_by(const struct option_row *row, const char *value, void *context)
+{
+	const int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	((struct settings *)context)->reader.report.options.by =
+		(enum process_groups_by)(PROCESS_GROUPS_NONE + 1 + which);
+	return 0;
+}
+
 static int parse_top(const struct option_row *row, const char *value, void *context)
 {
 	return option_number(row, value, context, 1, MAX_TOP);
@@ -246,6 +257,7 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 }
 
 #define AT(member) offsetof(struct settings, member)
+#define BY_NAME(by, name, title) name
 
 static const struct option_row rows[] = {
 	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
@@ -260,6 +272,11 @@ static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
 	  AT(reader.report.options) },
 	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
+	{ 0, "by", PROCESS_GROUPS_BY(BY_NAME, "|"),
+	  "Add a table of who holds memory, with a row for all processes of a user, container,"
+	  " pod, job or name: how many they are, what they hold and held at most together, leaks,"
+	  " and how often memory ran out. A process without one counts under \"(none)\".",
+	  parse_by, 0 },
 	{ 0, "device", "NUMBER",
 	  "Only this device, by the processes' own number: its memory, its allocations by function,"
 	  " its largest blocks, and findings about it or about no device. Totals by kind of memory"
@@ -489,6 +506,8 @@ const struct command report_command = {
 		    "memscope-bpf report --fail-on leak,growth=64M run.mscope\n"
 		    "# what one process did from a moment on\n"
 		    "memscope-bpf report --from 15:04 -p 4711 ring/\n"
+		    "# which user, or which container, held how much\n"
+		    "memscope-bpf report --by user night.mscope\n"
 		    "# several machines\n"
 		    "memscope-bpf report node*/incident.mscope\n",
 	.options = rows,

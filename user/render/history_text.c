@@ -153,6 +153,14 @@ static void append_rows(struct document *document, const struct history_view *vi
 	document_table_end(document);
 }
 
+/* Processes that only held what they had before have no row at all. */
+static void say_before(struct document *document, const struct history_view *view)
+{
+	if (view->query->by != HISTORY_BY_DEVICE)
+		document_say(document, "Not in it: memory that was allocated before the agent came;"
+				       " `memscope-bpf who` shows who holds what now.");
+}
+
 static void append_events(struct document *document, const struct history_view *view)
 {
 	const struct history_usage *usage = view->usage;
@@ -203,5 +211,7 @@ void history_append_text(struct document *document, const struct history_view *v
 	append_title(document, view->usage);
 	if (!view->only_events)
 		append_rows(document, view);
+	if (!view->only_events)
+		say_before(document, view);
 	append_events(document, view);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "render/report_groups.h"
 #include "render/report_host.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
@@ -353,6 +354,7 @@ static void say_recording(struct document *document, const struct report *report
 	list_notes(document, "Lost:", report_append_lost, recording);
 	list_notes(document, "Unknown:", report_append_unknown, recording);
 	begin_section(document, 3, "memory", "2. Who holds memory");
+	report_groups_document(document, recording);
 	report_document_oom_moments(document, recording);
 	report_document_devices(document, recording);
 	report_document_all_devices(document, recording);

@@ -6,6 +6,7 @@
 
 #include "render/document_html.h"
 #include "render/report_document.h"
+#include "render/report_groups.h"
 #include "render/report_notes.h"
 
 static void append_ends(struct html *html)
@@ -48,6 +49,7 @@ void html_memory(struct html *html)
 
 	html_section(html, "memory", "Processes and allocations");
 	document_html_init(&of, html, SIZE_MAX);
+	report_groups_document(&of.document, html->recording);
 	report_document_all_processes(&of.document, html->recording, REPORT_DOCUMENT_MEMORY);
 	append_ends(html);
 	html_segments(html);

@@ -195,7 +195,9 @@ static void put_options(struct json *json, const struct report *report)
 	json_put_text(json, "user", options->selection.user);
 	json_put_text(json, "cgroup", options->selection.cgroup);
 	json_put_text(json, "container", options->selection.container);
+	json_put_text(json, "pod", options->selection.pod);
 	json_put_text(json, "comm", options->selection.comm);
+	json_put_text(json, "by", process_groups_name(options->by));
 	report_json_device(json, report->options.device);
 	json_put_u64(json, "top", report->options.top);
 	json_put_bool(json, "whole_time", !coverage->from_ns && !coverage->until_ns);

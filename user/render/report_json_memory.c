@@ -9,6 +9,7 @@
 #include "render/identity_words.h"
 #include "render/json_gpu.h"
 #include "render/json_nvml.h"
+#include "render/report_groups.h"
 #include "render/report_host.h"
 #include "render/json_process.h"
 
@@ -337,6 +338,7 @@ void report_json_memory(struct json *json, const struct report_recording *record
 	for (i = 0; i < recording->devices_count; i++)
 		put_device(json, recording, &recording->devices[i]);
 	json_close(json, ']');
+	report_groups_json(json, recording);
 	report_json_sites(json, recording);
 	json_put_bool(json, "device_numbers_are_own", report_device_numbers_are_own(recording));
 	json_nvml_devices(json, state);

@@ -204,6 +204,13 @@ static void note_processes(struct who_notes *notes, const struct holders *holder
 
 /* ---- what is of no device -------------------------------------------------------------------- */
 
+static void note_tracing(struct who_notes *notes)
+{
+	string_append_text(say(notes, "sudo memscope-bpf top -a # or trace -a: each call"),
+			   "What processes allocate from now on can be seen without NVML: by"
+			   " tracing them");
+}
+
 static void note_nvml(struct who_notes *notes, const struct nvml_snapshot *nvml)
 {
 	struct string *what;
@@ -216,11 +223,13 @@ static void note_nvml(struct who_notes *notes, const struct nvml_snapshot *nvml)
 		reason(notes, true, "no NVIDIA driver is installed");
 		reason(notes, true,
 		       "a container has none: NVIDIA_DRIVER_CAPABILITIES must name utility");
+		note_tracing(notes);
 		return;
 	case NVML_FAILING:
 		what = say(notes, nvml->hangs ? KERNEL_LOG : "nvidia-smi");
 		string_append_text(what, "NVML does not work: ");
 		field_append_safe(what, nvml->problem, strlen(nvml->problem));
+		note_tracing(notes);
 		return;
 	case NVML_UNASKED:
 		string_append_text(say(notes, NULL), "NVML was not asked");

@@ -8,7 +8,8 @@
 
 bool process_selection_is_some(const struct process_selection *selection)
 {
-	return selection->user || selection->cgroup || selection->container || selection->comm;
+	return selection->user || selection->cgroup || selection->container || selection->pod ||
+	       selection->comm;
 }
 
 static bool is(const char *known, const char *asked)
@@ -57,6 +58,19 @@ static bool has_container(const struct identity *identity, const char *id)
 	       (own && *id && strlen(own) == ID_LENGTH && !strncmp(own, id, strlen(id)));
 }
 
+/* A name of a namespace has no slash. */
+static bool has_pod(const struct identity *identity, const char *pod)
+{
+	const char *slash = strchr(pod, '/'), *namespace = identity->items[IDENTITY_NAMESPACE];
+
+	if (!slash)
+		return is(identity->items[IDENTITY_POD], pod) ||
+		       is(identity->items[IDENTITY_POD_UID], pod);
+	return is(identity->items[IDENTITY_POD], slash + 1) && namespace &&
+	       strlen(namespace) == (size_t)(slash - pod) &&
+	       !strncmp(namespace, pod, (size_t)(slash - pod));
+}
+
 static bool matches(const char *pattern, const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -83,6 +97,7 @@ bool process_selection_has(const struct process_selection *selection, const stru
 	return (!selection->user || has_user(identity, selection->user)) &&
 	       (!selection->cgroup || has_cgroup(identity, selection->cgroup)) &&
 	       (!selection->container || has_container(identity, selection->container)) &&
+	       (!selection->pod || has_pod(identity, selection->pod)) &&
 	       (!selection->comm || has_name(process, selection->comm));
 }
 
@@ -102,5 +117,6 @@ void process_selection_append(struct string *out, const struct process_selection
 	append(out, start, "user ", selection->user);
 	append(out, start, "cgroup ", selection->cgroup);
 	append(out, start, "container ", selection->container);
+	append(out, start, "pod ", selection->pod);
 	append(out, start, "name ", selection->comm);
 }

@@ -16,6 +16,7 @@ struct process_selection {
 	const char *user;      /* name or uid; NULL: any */
 	const char *cgroup;    /* its path, or that of one above it; NULL: any */
 	const char *container; /* id, the beginning of one, or name; NULL: any */
+	const char *pod;       /* name, "namespace/name", or uid; NULL: any */
 	const char *comm;      /* pattern of a shell for its name, program or script; NULL: any */
 };
 

@@ -22,6 +22,7 @@ struct report_recording *report_recording_new(struct state *state,
 	recording->options = *options;
 	recording->thresholds = *thresholds;
 	recording->holdings.warmup = options->warmup;
+	process_groups_init(&recording->groups, options->by);
 	recording->analysis = analysis_new(state, thresholds);
 	if (recording->analysis && !state_follow_usage(state))
 		return recording;
@@ -53,6 +54,7 @@ void report_recording_free(struct report_recording *recording)
 	holdings_fini(&recording->holdings);
 	sites_fini(&recording->sites);
 	call_sites_fini(&recording->call_sites);
+	process_groups_fini(&recording->groups);
 	analysis_free(recording->analysis);
 	while (recording->processes_count) {
 		free(recording->processes[--recording->processes_count].largest);
@@ -109,6 +111,9 @@ int report_recording_event(struct report_recording *recording, const struct even
 	recording->incomplete |=
 		sites_event(&recording->sites, recording->state, event, change) == -ENOMEM ||
 		call_sites_event(&recording->call_sites, recording->state, event) == -ENOMEM;
+	if (recording->groups.by && change->process)
+		recording->incomplete |=
+			process_groups_event(&recording->groups, event, change->process) == -ENOMEM;
 	phases_event(&recording->phases, event, change);
 	steps_event(&recording->steps, event, change);
 	return 0;
@@ -118,26 +123,34 @@ size_t report_recording_bytes(const struct report_recording *recording)
 {
 	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
 	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites) +
-	       call_sites_bytes(&recording->call_sites) + phases_bytes(&recording->phases) +
-	       steps_bytes(&recording->steps);
+	       call_sites_bytes(&recording->call_sites) + process_groups_bytes(&recording->groups) +
+	       phases_bytes(&recording->phases) + steps_bytes(&recording->steps);
 }
 
-static void look_at_sites(struct report_recording *recording)
+/* What processes hold, also those of which nothing has come. */
+static void look_at_processes(struct report_recording *recording, uint64_t ts_ns)
 {
 	const struct state *state = recording->state;
 	size_t i;
 
-	for (i = 0; i < state->processes_count; i++)
-		if (report_wants(&recording->options, state->processes[i]))
-			recording->incomplete |= sites_look(&recording->sites, state,
-							    state->processes[i]) == -ENOMEM;
+	for (i = 0; i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+
+		if (!report_wants(&recording->options, process))
+			continue;
+		recording->incomplete |= sites_look(&recording->sites, state, process) == -ENOMEM;
+		if (recording->groups.by && !report_had_ended(&recording->coverage, process))
+			recording->incomplete |=
+				process_groups_look(&recording->groups, process, ts_ns) == -ENOMEM;
+	}
 }
 
 void report_recording_gap(struct report_recording *recording, uint64_t ts_ns, bool first)
 {
 	timeline_begin(&recording->timeline, ts_ns);
 	timeline_state(&recording->timeline, recording->state, ts_ns);
-	look_at_sites(recording);
+	process_groups_gap(&recording->groups);
+	look_at_processes(recording, ts_ns);
 	if (first)
 		return;
 	analysis_gap(recording->analysis);
@@ -255,8 +268,7 @@ static int finish_processes(struct report_recording *recording)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-/* Whether the report is about it: what is about no device is about each. */
-static bool is_about(const struct report_recording *recording, uint32_t pid, uint64_t start_ns,
+bool report_is_about(const struct report_recording *recording, uint32_t pid, uint64_t start_ns,
 		     int32_t device)
 {
 	const struct report_options *options = &recording->options;
@@ -298,7 +310,8 @@ static int finish_findings(struct report_recording *recording)
 	if (!recording->findings)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
-		if (!is_about(recording, findings[i].pid, findings[i].start_ns, findings[i].device))
+		if (!report_is_about(recording, findings[i].pid, findings[i].start_ns,
+				     findings[i].device))
 			continue;
 		if (recording->options.suppressions &&
 		    suppressions_take(recording->options.suppressions, &findings[i])) {
@@ -307,38 +320,6 @@ static int finish_findings(struct report_recording *recording)
 		}
 		add_finding(recording, &findings[i]);
 		count_finding(recording, &findings[i]);
-	}
-	return 0;
-}
-
-/* Whether none of what is reported is about it. */
-static bool is_suppressed(const struct report_recording *recording, size_t oom)
-{
-	size_t i;
-
-	for (i = 0; i < recording->findings_count; i++) {
-		const struct finding *finding = recording->findings[i].finding;
-
-		assert(finding); /* finish_findings() has set it */
-		if (finding->rule == FINDING_OOM && finding->oom == oom)
-			return false;
-	}
-	return recording->suppressed;
-}
-
-static int finish_ooms(struct report_recording *recording)
-{
-	size_t count, i;
-	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
-
-	recording->ooms = calloc(count + 1, sizeof(*recording->ooms));
-	if (!recording->ooms)
-		return -ENOMEM;
-	for (i = 0; i < count; i++) {
-		if (!is_about(recording, ooms[i].pid, ooms[i].start_ns, ooms[i].device) ||
-		    is_suppressed(recording, i))
-			continue;
-		recording->ooms[recording->ooms_count++] = &ooms[i];
 	}
 	return 0;
 }
@@ -361,13 +342,17 @@ int report_recording_finish(struct report_recording *recording)
 	recording->incomplete |= err == -ENOMEM || recording->timeline.incomplete ||
 				 recording->phases.incomplete || recording->steps.incomplete ||
 				 recording->state->usage->incomplete;
-	look_at_sites(recording);
+	look_at_processes(recording, end_ns);
 	err = report_devices_finish(recording);
 	if (!err)
 		err = finish_processes(recording);
 	if (!err)
 		err = finish_findings(recording);
-	return err ? err : finish_ooms(recording);
+	if (!err)
+		err = report_ooms_finish(recording);
+	if (!err)
+		report_groups_finish(recording);
+	return err;
 }
 
 void report_number(struct report *report)

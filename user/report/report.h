@@ -16,6 +16,7 @@
 #include "report/holdings.h"
 #include "report/sites.h"
 #include "report/call_sites.h"
+#include "report/process_groups.h"
 #include "report/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
@@ -30,9 +31,10 @@ struct report_options {
 	uint32_t pids[REPORT_PIDS];
 	size_t pids_count;
 	struct process_selection selection;
-	int32_t device; /* -1: all devices */
-	size_t top;     /* of the largest allocations and the like, so many */
-	bool blocks;    /* live blocks are listed one by one, not those that are alike together */
+	enum process_groups_by by; /* besides processes one by one */
+	int32_t device;            /* -1: all devices */
+	size_t top;                /* of the largest allocations and the like, so many */
+	bool blocks; /* live blocks are listed one by one, not those that are alike together */
 
 	/* A process that holds so much more after its initialisation is a finding; 0: none is. */
 	uint64_t growth_bytes;
@@ -180,6 +182,7 @@ struct report_recording {
 	struct holdings holdings;
 	struct sites sites;
 	struct call_sites call_sites;
+	struct process_groups groups;
 	struct report_options options;
 	struct analysis_options thresholds;
 
@@ -218,6 +221,16 @@ uint32_t report_finding_call_ops(enum finding_rule rule);
  */
 const char *report_finding_lacks_stacks(const struct report_recording *where,
 					const struct finding *finding);
+
+/* Whether the report is about that: what is about no device is about each. */
+bool report_is_about(const struct report_recording *recording, uint32_t pid, uint64_t start_ns,
+		     int32_t device);
+
+/* Fills in recording->ooms, after the findings. Returns 0 or -ENOMEM. */
+int report_ooms_finish(struct report_recording *recording);
+
+/* Completes recording->groups, after findings and failures. */
+void report_groups_finish(struct report_recording *recording);
 
 /* Which of the recording's failures is the gravest: the first that was fatal, or else the first. */
 size_t report_gravest_oom(const struct report_recording *recording);

@@ -73,6 +73,14 @@ failed() {
 	[[ $output == *"How it ended: fatal: nothing was granted after that; the process exited with 3"* ]]
 }
 
+@test "a program that does its work without it: handled, with what says so" {
+	exhausted without 0
+	assert_equal "$(failed '[.outcome, .exit_status, .cause, .allocations_since, .work_since]')" '["handled",0,"full",5,5]'
+	grep -q 'It was handled: 5 allocations and 0 launches or copies succeeded after it; the process exited with 0' verdict
+	grep -q 'Cause: full (the process itself needs more than there is: it held 900 MiB' verdict
+	run -8 "$MEMSCOPE" report --fail-on oom run.mscope
+}
+
 @test "memory that is made in pieces: the request is all of them, and what was held is what was before" {
 	exhausted pieces 0
 	assert_equal "$(failed '[.outcome, .api, .requested_bytes, .requested_at_least, .piece_bytes]')" \

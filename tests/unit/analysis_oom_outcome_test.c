@@ -111,12 +111,72 @@ static void run_open(struct run *run)
 	wait_for(run, SECOND);
 }
 
+/* Nothing more is done with the device. */
+static void run_gave_up_all(struct run *run)
+{
+	fail_alloc(run, GIB);
+	wait_for(run, MINUTE);
+}
+
 /* It goes on for long, and has not got it. */
 static void run_gave_up(struct run *run)
 {
 	fail_alloc(run, GIB);
 	wait_for(run, MINUTE);
 	step(run);
+}
+
+static void alloc_small(struct run *run, int count)
+{
+	while (count--)
+		alloc_new(run, MIB);
+}
+
+/* It goes on, and says that all is well. */
+static void run_handled(struct run *run)
+{
+	fail_alloc(run, GIB);
+	alloc_small(run, 1);
+	wait_for(run, 9 * SECOND);
+	end_process(run, 0);
+}
+
+/* Without the GPU. */
+static void run_handled_on_the_host(struct run *run)
+{
+	fail_alloc(run, GIB);
+	wait_for(run, 9 * SECOND);
+	end_process(run, 0);
+}
+
+/* Its end is about something else. */
+static void run_handled_and_failed(struct run *run)
+{
+	fail_alloc(run, GIB);
+	alloc_small(run, 20);
+	wait_for(run, 2 * SECOND);
+	end_process(run, 256);
+}
+
+static void run_went_on_while_recorded(struct run *run)
+{
+	fail_alloc(run, GIB);
+	alloc_small(run, 20);
+	wait_for(run, 2 * SECOND);
+}
+
+static void run_exits_at_once(struct run *run)
+{
+	fail_alloc(run, GIB);
+	end_process(run, 0);
+}
+
+/* Cleaning up after itself is not going on. */
+static void run_fails_soon(struct run *run)
+{
+	fail_alloc(run, GIB);
+	alloc_small(run, 20);
+	end_process(run, 256);
 }
 
 static void run_other_thread(struct run *run)
@@ -284,7 +344,14 @@ static const struct {
 	{ "something small in between", run_small_in_between, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "killed", run_killed, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "still open", run_open, 1, { OOM_OPEN }, { GIB }, { 0 } },
-	{ "gave up", run_gave_up, 1, { OOM_FATAL }, { GIB }, { 0 } },
+	{ "gave up", run_gave_up, 1, { OOM_HANDLED }, { GIB }, { 0 } },
+	{ "gave up all", run_gave_up_all, 1, { OOM_FATAL }, { GIB }, { 0 } },
+	{ "handled", run_handled, 1, { OOM_HANDLED }, { GIB }, { 0 } },
+	{ "handled on the host", run_handled_on_the_host, 1, { OOM_HANDLED }, { GIB }, { 0 } },
+	{ "handled, and failed later", run_handled_and_failed, 1, { OOM_HANDLED }, { GIB }, { 0 } },
+	{ "went on while it was recorded", run_went_on_while_recorded, 1, { OOM_HANDLED }, { GIB }, { 0 } },
+	{ "exits at once", run_exits_at_once, 1, { OOM_FATAL }, { GIB }, { 0 } },
+	{ "fails soon", run_fails_soon, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "another thread's", run_other_thread, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "launch", run_launch, 1, { OOM_RECOVERED }, { 0 }, { 0 } },
 	{ "launch, fatal", run_launch_fatal, 1, { OOM_FATAL }, { 0 }, { 0 } },

@@ -24,8 +24,8 @@ static void release_of(uint32_t pid)
 }
 
 /*
- * bob: 10 MiB in one process and 20 in another, 30 at a time; then the first one ends. ann: 25, later
- * freed, and 24 after that. One process of which nothing is known: 1 MiB.
+ * bob: 10 MiB in one process and 20 in another, 30 at a time; then the first one ends. ann: 25,
+ * later freed, and 24 after that. One process of which nothing is known: 1 MiB.
  */
 static void record_users(void)
 {

@@ -53,6 +53,54 @@ static void test_what_grew_is_named_if_nothing_explains_a_failure(void **state)
 	done(&reader);
 }
 
+static union record refused(uint64_t size)
+{
+	return record_failed(MS_CUDA_OUT_OF_MEMORY,
+			     record_without(MS_KNOWN_ADDR, alloc("cuMemAlloc_v2", 0, size)));
+}
+
+/* What no device could have granted does not lead, if another process really ran out of memory. */
+static void test_an_absurd_request_does_not_lead(void **state)
+{
+	union record other = refused(100 * MIB), ended = record_exit(1 << 8);
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+	add(refused(1ull << 50));
+	other.event.pid = other.event.tid = ended.event.pid = ended.event.tid = 200;
+	add(other);
+	add(record_exit(1 << 8));
+	add(ended);
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "cuMemAlloc_v2(100 MiB) in process (200) failed");
+	assert_int_equal(report_gravest_oom(reader.report.recordings[0]), 1);
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
+/* It leads if there is no other. */
+static void test_an_absurd_request_alone(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+	add(refused(1ull << 50));
+	add(record_exit(1 << 8));
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "cuMemAlloc_v2(1 PiB) in process (100) failed");
+	assert_says(&verdict, 0, "full (it asked for more than any device has");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 /* Two processes of one name; a third one is called otherwise. */
 static void test_what_recurs_is_said_once(void **state)
 {
@@ -159,6 +207,8 @@ static void test_a_device_that_no_call_has_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_absurd_request_does_not_lead),
+		cmocka_unit_test(test_an_absurd_request_alone),
 		cmocka_unit_test(test_what_grew_is_named_if_nothing_explains_a_failure),
 		cmocka_unit_test(test_what_recurs_is_said_once),
 		cmocka_unit_test(test_a_leak_without_call_stacks),

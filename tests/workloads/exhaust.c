@@ -5,6 +5,7 @@
  *   evict    frees buffers that it kept, and is granted what it wanted
  *   halve    asks for half, until that is granted
  *   stop     cannot go on, and exits with 3
+ *   without  does its work without it
  *   pieces   makes physical memory in pieces, gives all back when one fails, frees its cache and
  *            makes them again
  *   launch   launches until a launch fails (SIMCUDA_FAIL), and exits with 4
@@ -75,6 +76,20 @@ static int stop(void)
 	return cuMemAlloc_v2(&wanted, 300 * MIB) == CUDA_ERROR_OUT_OF_MEMORY ? 3 : 1;
 }
 
+static int without(void)
+{
+	CUdeviceptr wanted, small;
+
+	fill();
+	if (cuMemAlloc_v2(&wanted, 300 * MIB) != CUDA_ERROR_OUT_OF_MEMORY)
+		return 1;
+	for (int i = 0; i < 5; i++) {
+		need(cuMemAlloc_v2(&small, MIB), "cuMemAlloc_v2");
+		need(cuMemFree_v2(small), "cuMemFree_v2");
+	}
+	return 0;
+}
+
 /* Returns how many there are. */
 static int make_pieces(CUmemGenericAllocationHandle *pieces)
 {
@@ -131,8 +146,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} ways[] = {
-		{ "evict", evict },      { "halve", halve },     { "stop", stop },
-		{ "pieces", in_pieces }, { "launch", launches },
+		{ "evict", evict },     { "halve", halve },      { "stop", stop },
+		{ "without", without }, { "pieces", in_pieces }, { "launch", launches },
 	};
 	CUcontext context;
 
@@ -141,6 +156,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(*ways); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].run();
-	fprintf(stderr, "usage: exhaust evict|halve|stop|pieces|launch\n");
+	fprintf(stderr, "usage: exhaust evict|halve|stop|without|pieces|launch\n");
 	return 2;
 }

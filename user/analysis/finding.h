@@ -78,6 +78,7 @@ struct finding {
 	uint64_t count;
 	uint32_t oom;    /* of FINDING_OOM: position in analysis_ooms() */
 	uint8_t outcome; /* of FINDING_OOM: enum oom_outcome */
+	bool too_large;  /* of FINDING_OOM: more was asked for than there could ever be */
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t evidence_count;
 	const char *says;       /* what its rule says of others; NULL: what it says of all */

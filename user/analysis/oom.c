@@ -23,7 +23,7 @@ void ooms_fini(struct ooms *ooms)
 /* What may make way: the oldest that ended well. */
 static size_t find_lesser(const struct ooms *ooms)
 {
-	static const enum oom_outcome lesser[] = { OOM_RECOVERED, OOM_BACKED_OFF };
+	static const enum oom_outcome lesser[] = { OOM_RECOVERED, OOM_BACKED_OFF, OOM_HANDLED };
 	size_t i, j;
 
 	for (i = 0; i < sizeof(lesser) / sizeof(*lesser); i++)
@@ -279,6 +279,7 @@ int ooms_report(const struct ooms *ooms, struct findings *findings)
 			.bytes = oom->requested_bytes,
 			.oom = i,
 			.outcome = oom->request.outcome,
+			.too_large = oom->too_large,
 		};
 
 		memcpy(finding.comm, oom->comm, sizeof(finding.comm));

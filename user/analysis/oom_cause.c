@@ -91,14 +91,18 @@ static bool is_share_unknown(const struct analysis_oom *oom, const struct device
 	return !device->free_known && oom->held_before;
 }
 
+/* More than any device has: the request is an error of the program, or one that tries. */
+#define MORE_THAN_ANY (1ull << 44)
+
 /* More was asked for than there could ever be. */
 static bool is_too_large(struct analysis_oom *oom, const struct device *device)
 {
-	if (!oom->requested_known || !device->total_bytes ||
-	    oom->requested_bytes <= device->total_bytes)
-		return false;
-	judge(oom, OOM_FULL, FINDING_HIGH, NULL);
-	return true;
+	const uint64_t most = device->total_bytes ? device->total_bytes : MORE_THAN_ANY;
+
+	oom->too_large = oom->requested_known && oom->requested_bytes > most;
+	if (oom->too_large)
+		judge(oom, OOM_FULL, FINDING_HIGH, NULL);
+	return oom->too_large;
 }
 
 /* A call that says no size needs little: a twentieth of a device would do. */
@@ -176,6 +180,40 @@ static enum oom_cause cause_of_filling(const struct analysis_oom *oom)
 	return has_cache(oom) ? OOM_CACHED : OOM_FULL;
 }
 
+/*
+ * Its own blocks fill the device alone, whatever else is on it that was not seen: contexts, code
+ * and the driver's tables take some of the rest.
+ */
+static bool fills_alone(const struct analysis_oom *oom)
+{
+	const uint64_t needed = oom->own.bytes + (oom->requested_known ? oom->requested_bytes : 0);
+
+	return oom->device_bytes && oom->own.bytes > oom->device_bytes / 2 &&
+	       needed > oom->device_bytes - oom->device_bytes / 10;
+}
+
+/* Others' memory that may be on the same device would not make it less than most. */
+static bool holds_most_of_all(const struct analysis_oom *oom,
+			      const struct analysis_options *options)
+{
+	const struct device all = { .in_use_bytes = oom->live.bytes + oom->unclear.bytes };
+
+	return holds_most(oom->own.bytes, &all, options);
+}
+
+static bool is_filled_alone(struct analysis_oom *oom, const struct device *device)
+{
+	const enum oom_cause cause = cause_of_filling(oom);
+
+	if (device->free_known || !fills_alone(oom) || (cause != OOM_FULL && oom->allocator))
+		return false;
+	judge(oom, cause, FINDING_MEDIUM,
+	      cause == OOM_FULL ?
+		      "what contexts, code and programs that were not traced hold is not known" :
+		      "what an allocator of the program's own keeps is not seen");
+	return true;
+}
+
 static bool is_filled(struct analysis_oom *oom, const struct device *device,
 		      const struct analysis_options *options)
 {
@@ -187,7 +225,7 @@ static bool is_filled(struct analysis_oom *oom, const struct device *device,
 	if (!holds_most(oom->own.bytes, device, options) || is_share_unknown(oom, device))
 		return false;
 	if (!device->free_known && !must_fail &&
-	    (!oom->requested_known || oom->device_bytes || oom->unclear.bytes))
+	    (!oom->requested_known || oom->device_bytes || !holds_most_of_all(oom, options)))
 		return false;
 	if (!device->free_known && !must_fail && cause == OOM_FULL && had_room(oom))
 		judge(oom, OOM_UNEXPLAINED, FINDING_LOW,
@@ -337,8 +375,9 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 	find_remedies(oom, &device);
 	if (is_too_large(oom, &device) || is_enough_free(oom, &device) ||
 	    is_leak(oom, &device, options) || is_limited(oom, &device) ||
-	    is_filled(oom, &device, options) || is_co_tenant(oom, &device, options) ||
-	    is_pooled(oom) || is_unexplained(oom, &device, options))
+	    is_filled(oom, &device, options) || is_filled_alone(oom, &device) ||
+	    is_co_tenant(oom, &device, options) || is_pooled(oom) ||
+	    is_unexplained(oom, &device, options))
 		return;
 	judge_unknown(oom, &device);
 }

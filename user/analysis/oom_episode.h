@@ -122,6 +122,7 @@ struct analysis_oom {
 	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
 	int32_t device; /* -1: unknown, then all devices are meant */
 	bool requested_known;
+	bool too_large;             /* more was asked for than there could ever be */
 	uint64_t requested_bytes;   /* the last time */
 	struct oom_request request; /* what was asked, freed and told, and the outcome */
 	struct amount first_own;    /* what the process held at the first failure */

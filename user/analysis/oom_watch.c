@@ -4,6 +4,10 @@
 /* Less than this part of what was asked for last is something else, and no smaller try. */
 #define BACK_OFF_PART 16
 
+/* A process that has done so much for so long since a failure has gone on without the memory. */
+#define WENT_ON_ALLOCS 16
+#define WENT_ON_NS 1000000000ull
+
 /* Counts of launches are up to a second old: what they count may have been before. */
 #define COUNTED_NS 1500000000ull
 
@@ -111,6 +115,29 @@ static bool is_over(const struct oom_watch *watch, const struct oom_request *req
 		    uint64_t ts_ns)
 {
 	return ts_ns > request->last_ts_ns && ts_ns - request->last_ts_ns >= watch->retry_ns;
+}
+
+static bool went_on(const struct oom_watch *watch, const struct oom_request *request,
+		    uint64_t ts_ns)
+{
+	if (!request->work_since)
+		return false;
+	return is_over(watch, request, ts_ns) || (request->allocs_since >= WENT_ON_ALLOCS &&
+						  ts_ns >= request->last_ts_ns + WENT_ON_NS);
+}
+
+/* It has not got the memory, and the time for that is over. */
+static enum oom_outcome without_it(const struct oom_watch *watch, const struct oom_request *request,
+				   uint64_t ts_ns)
+{
+	return went_on(watch, request, ts_ns) ? OOM_HANDLED : OOM_FATAL;
+}
+
+/* A program that says of itself that all is well, and did not just stop there. */
+static bool ended_well(const struct oom_request *request, uint64_t ts_ns)
+{
+	return request->exited && !request->exit_status &&
+	       (request->work_since || ts_ns >= request->last_ts_ns + WENT_ON_NS);
 }
 
 static struct oom_request *add(struct oom_watch *watch, const struct event *event)
@@ -289,7 +316,9 @@ static struct oom_request *request_of(struct oom_watch *watch, const struct even
 		return add(watch, event);
 	if (!is_over(watch, request, event->header->ts_ns) && is_alike(request, event))
 		return request;
-	end(watch, request, is_alike(request, event) ? OOM_FATAL : OOM_OPEN, event->header->ts_ns);
+	end(watch, request,
+	    is_alike(request, event) ? without_it(watch, request, event->header->ts_ns) : OOM_OPEN,
+	    event->header->ts_ns);
 	return add(watch, event);
 }
 
@@ -311,6 +340,7 @@ static void fail(struct oom_watch *watch, const struct event *event, const struc
 	request->last_ts_ns = event->header->ts_ns;
 	request->failures += event->count;
 	request->freed_since_bytes = 0;
+	request->allocs_since = request->work_since = 0;
 	request->told = false;
 	ask(request, event);
 	take_pieces(watch, request, event);
@@ -351,7 +381,9 @@ static void note_freed(struct oom_watch *watch, struct oom_request *request,
 		give_back_piece(watch, request, 1, event, change);
 		return;
 	}
-	if (change->free == FREE_KNOWN && is_same_device(request, freed->device) &&
+	/* What was allocated afterwards is no cache that makes room. */
+	if (change->free == FREE_KNOWN && freed->ts_ns <= request->first_ts_ns &&
+	    is_same_device(request, freed->device) &&
 	    (sort == SORT_HOST ? sort_of_space(freed->space) == SORT_HOST :
 				 usage_is_on_device(freed->space))) {
 		sum.count++;
@@ -401,7 +433,8 @@ static void succeed(struct oom_watch *watch, const struct event *event, const st
 	if (!request || !is_alike(request, event) || call->flags & MS_CALL_PART)
 		return;
 	if (is_over(watch, request, event->header->ts_ns)) {
-		end(watch, request, OOM_FATAL, event->header->ts_ns);
+		end(watch, request, without_it(watch, request, event->header->ts_ns),
+		    event->header->ts_ns);
 		return;
 	}
 	if (event->probe->spec.op == MS_OP_ALLOC && request->size_known) {
@@ -456,7 +489,32 @@ static void end_process(struct oom_watch *watch, const struct event *event)
 			continue;
 		request->exited = event->header->type == MS_TYPE_EXIT;
 		request->exit_status = event->process->value;
-		end(watch, request, OOM_FATAL, event->header->ts_ns);
+		end(watch, request,
+		    ended_well(request, event->header->ts_ns) ?
+			    OOM_HANDLED :
+			    without_it(watch, request, event->header->ts_ns),
+		    event->header->ts_ns);
+	}
+}
+
+/* A call that succeeded, of whatever kind and thread: the process goes on. */
+static void note_work(struct oom_watch *watch, const struct event *event)
+{
+	const uint8_t op = event->probe->spec.op;
+	const bool counted = event->header->type == MS_TYPE_CALLS;
+	size_t i;
+
+	if ((op != MS_OP_ALLOC && op != MS_OP_LAUNCH && op != MS_OP_COPY && op != MS_OP_MEMSET) ||
+	    event->call->flags & MS_CALL_PART)
+		return;
+	for (i = 0; i < watch->count; i++) {
+		struct oom_request *request = &watch->requests[i];
+
+		if (!is_of_process(request, event->header) ||
+		    (counted && event->header->ts_ns <= request->last_ts_ns + COUNTED_NS))
+			continue;
+		request->work_since += event->count;
+		request->allocs_since += op == MS_OP_ALLOC ? event->count : 0;
 	}
 }
 
@@ -482,6 +540,7 @@ void oom_watch_event(struct oom_watch *watch, const struct event *event,
 	}
 	if (!event_succeeded(event->call))
 		return;
+	note_work(watch, event);
 	if (watch->count && event->header->type == MS_TYPE_CALLS)
 		note_counted(watch, event);
 	else if (watch->count)
@@ -498,6 +557,10 @@ void oom_watch_finish(struct oom_watch *watch, uint64_t now_ns)
 	while (watch->count) {
 		struct oom_request *request = &watch->requests[watch->count - 1];
 
-		end(watch, request, is_over(watch, request, now_ns) ? OOM_FATAL : OOM_OPEN, now_ns);
+		end(watch, request,
+		    went_on(watch, request, now_ns) ? OOM_HANDLED :
+		    is_over(watch, request, now_ns) ? OOM_FATAL :
+						      OOM_OPEN,
+		    now_ns);
 	}
 }

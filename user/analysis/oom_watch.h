@@ -19,7 +19,8 @@
 	X(OPEN,       "open")       /* not known: the recording ended, or too much was watched */ \
 	X(RECOVERED,  "recovered")  /* as much as was asked for was granted afterwards */ \
 	X(BACKED_OFF, "backed-off") /* less was granted */ \
-	X(FATAL,      "fatal")      /* nothing was: the process ended, or went on without it */
+	X(HANDLED,    "handled")    /* nothing was, and the process did well without it */ \
+	X(FATAL,      "fatal")      /* nothing was: the process ended of it, or did nothing more */
 /* clang-format on */
 
 enum oom_outcome {
@@ -67,8 +68,12 @@ struct oom_request {
 	enum oom_outcome outcome;
 	uint64_t end_ts_ns;     /* when that was known; 0: it is not */
 	uint64_t granted_bytes; /* recovered, backed off: 0 if it is no size */
-	bool exited;            /* fatal: the process ended, with this status as wait(2) has it */
+	bool exited; /* fatal, handled: the process ended, with this status as wait(2) has it */
 	uint32_t exit_status;
+
+	/* Of the process since the last failure, that succeeded: what says that it went on. */
+	uint64_t allocs_since; /* allocations of any kind */
+	uint64_t work_since;   /* these, launches, copies and memsets */
 
 	size_t place; /* the caller's, to find its own by */
 

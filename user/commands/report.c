@@ -286,7 +286,7 @@ static const struct option_row rows[] = {
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
 	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
 	  " mark:NAME on, the first mark or phase of that name. oom is when memory ran out (the"
-	  " first fatal failure, or else the first; oom:2: the second), peak when most was"
+	  " gravest failure; oom:2: the second), peak when most was"
 	  " allocated on a device. Memory that was live at that time still counts.",
 	  dump_input_time_or_mark, AT(reader.from) },
 	{ 0, "to", "TIME",

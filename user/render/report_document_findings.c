@@ -321,9 +321,9 @@ void report_document_oom_moments(struct document *document,
 			     ": who held most then is below, in Failure 1%s. All of %s:"
 			     " memscope-bpf report --at ",
 			     recording->ooms_count > 1 ? " and so on" : "",
-			     gravest                   ? "the fatal one" :
-			     recording->ooms_count > 1 ? "the first one" :
-							 "that moment");
+			     recording->ooms_count == 1 ? "that moment" :
+			     gravest                    ? "the gravest" :
+							  "the first one");
 	append_at(text, recording, recording->ooms[gravest]->last_ts_ns);
 	append_files(document, &recording->coverage);
 	document_paragraph(document);

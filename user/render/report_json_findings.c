@@ -264,6 +264,8 @@ static void put_request(struct json *json, const struct analysis_oom *oom)
 	json_put_text(json, "outcome", oom_outcome_name(request->outcome));
 	json_put_if(json, "outcome_ts_ns", request->end_ts_ns, request->end_ts_ns);
 	json_put_if(json, "granted_bytes", request->granted_bytes, request->granted_bytes);
+	json_put_u64(json, "allocations_since", request->allocs_since);
+	json_put_u64(json, "work_since", request->work_since);
 	json_put_if(json, "exit_status", request->exited && request->exit_status != MS_EXIT_UNKNOWN,
 		    request->exit_status);
 	json_put_u64(json, "freed_bytes", request->freed_bytes);

@@ -74,12 +74,33 @@ static void append_granted(struct string *out, const struct oom_request *request
 				     request->freed_count == 1 ? "" : "s");
 }
 
+/* What says that it could go on. */
+static void append_work(struct string *out, const struct oom_request *request)
+{
+	const uint64_t others = request->work_since - request->allocs_since;
+
+	if (request->work_since)
+		string_append_format(out,
+				     "%s allocation%s and %s launch%s or cop%s succeeded after"
+				     " it; ",
+				     REPORT_COUNT(request->allocs_since),
+				     request->allocs_since == 1 ? "" : "s", REPORT_COUNT(others),
+				     others == 1 ? "" : "es", others == 1 ? "y" : "ies");
+	else
+		string_append_text(out, "nothing was asked of the device after it; ");
+}
+
+static void append_refused(struct string *out, const struct oom_request *request)
+{
+	string_append_text(out, request->op == MS_OP_ALLOC ? "nothing was granted after that; " :
+							     "no such call succeeded after that; ");
+}
+
+/* How the process ended, or that it went on. */
 static void append_fate(struct string *out, const struct oom_request *request)
 {
 	const uint32_t status = request->exit_status;
 
-	string_append_text(out, request->op == MS_OP_ALLOC ? "nothing was granted after that; " :
-							     "no such call succeeded after that; ");
 	if (!request->exited)
 		string_append_text(out, "the process went on without it");
 	else if (status == MS_EXIT_UNKNOWN)
@@ -103,7 +124,12 @@ static void append_end(struct string *out, const struct report_recording *record
 	case OOM_BACKED_OFF:
 		append_granted(out, &oom->request);
 		break;
+	case OOM_HANDLED:
+		append_work(out, &oom->request);
+		append_fate(out, &oom->request);
+		break;
 	case OOM_FATAL:
+		append_refused(out, &oom->request);
 		append_fate(out, &oom->request);
 		break;
 	case OOM_OPEN:
@@ -193,16 +219,34 @@ void report_append_oom_remedies(struct string *out, const struct report_recordin
 
 /* ---- why ------------------------------------------------------------------------------------- */
 
-static const char *cause_words(enum oom_cause cause)
+/* Size of the device, as the driver told a program; 0: not known. */
+static uint64_t total_of(const struct analysis_oom *oom)
 {
-	switch (cause) {
+	if (oom->device_bytes)
+		return oom->device_bytes;
+	if (oom->request.told)
+		return oom->request.told_total_bytes;
+	return oom->view.known ? oom->view.total_bytes : 0;
+}
+
+static const char *full_words(const struct analysis_oom *oom)
+{
+	if (!oom->too_large)
+		return "the process itself needs more than there is";
+	return total_of(oom) ? "it asked for more than the device has" :
+			       "it asked for more than any device has";
+}
+
+static const char *cause_words(const struct analysis_oom *oom)
+{
+	switch (oom->cause) {
 	case OOM_LEAK:
 		return "most of what was in use was allocated bit by bit and not freed";
 	case OOM_CACHED:
 		return "most was held by this process, whose own allocator seems to keep memory"
 		       " that is free";
 	case OOM_FULL:
-		return "the process itself needs more than there is";
+		return full_words(oom);
 	case OOM_CO_TENANT:
 		return "other processes hold most of the device";
 	case OOM_FRAGMENTATION:
@@ -234,24 +278,15 @@ static const struct oom_process *tenant_of(const struct analysis_oom *oom)
 	return NULL;
 }
 
-/* Size of the device, as the driver told a program; 0: not known. */
-static uint64_t total_of(const struct analysis_oom *oom)
-{
-	if (oom->device_bytes)
-		return oom->device_bytes;
-	if (oom->request.told)
-		return oom->request.told_total_bytes;
-	return oom->view.known ? oom->view.total_bytes : 0;
-}
-
 void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
 {
 	const struct oom_process *tenant = oom->cause == OOM_CO_TENANT ? tenant_of(oom) : NULL;
 
-	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause),
-			     cause_words(oom->cause));
+	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause), cause_words(oom));
 	if (oom->cause == OOM_LEAK)
 		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
+	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->too_large)
+		string_append_format(out, ": it held %s", REPORT_SIZE(oom->own.bytes));
 	if (tenant) {
 		string_append_text(out, ", ");
 		report_append_process(out, tenant->pid, tenant->name);
@@ -347,6 +382,9 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 		break;
 	case OOM_BACKED_OFF:
 		string_append_text(out, "backed off: ");
+		break;
+	case OOM_HANDLED:
+		string_append_text(out, "was handled: ");
 		break;
 	case OOM_FATAL:
 		string_append_text(out, "was fatal: ");

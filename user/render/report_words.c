@@ -167,55 +167,6 @@ static bool is_note(const struct finding *finding)
 	return finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE;
 }
 
-/*
- * Out of memory is what people call for, unless the program had it in the end; then a program that
- * does not stay up; what may well be nothing comes after all that is not.
- */
-static int rank_of(const struct finding *finding)
-{
-	if (finding_ended_well(finding))
-		return 4;
-	if (finding->rule == FINDING_OOM)
-		return 0;
-	if (finding->rule == FINDING_CRASH_LOOP)
-		return 1;
-	return finding->confidence == FINDING_LOW ? 3 : 2;
-}
-
-static bool is_graver(const struct finding *a, const struct finding *b)
-{
-	const enum finding_topic topic_a = finding_topic_of(a->rule),
-				 topic_b = finding_topic_of(b->rule);
-
-	if (rank_of(a) != rank_of(b))
-		return rank_of(a) < rank_of(b);
-	if (topic_a != topic_b)
-		return topic_a < topic_b;
-	if (a->confidence != b->confidence)
-		return a->confidence > b->confidence;
-	return a->bytes > b->bytes;
-}
-
-/* The notes, or what is none. */
-static const struct finding *gravest(const struct report *report, bool notes,
-				     const struct report_recording **where)
-{
-	const struct finding *found = NULL;
-	size_t i, j;
-
-	for (i = 0; i < report->count; i++) {
-		for (j = 0; j < report->recordings[i]->findings_count; j++) {
-			const struct finding *finding = report->recordings[i]->findings[j].finding;
-
-			if (is_note(finding) != notes || (found && !is_graver(finding, found)))
-				continue;
-			found = finding;
-			*where = report->recordings[i];
-		}
-	}
-	return found;
-}
-
 static size_t count_findings(const struct report *report)
 {
 	size_t count = 0, i, j;
@@ -301,7 +252,7 @@ static const struct analysis_oom *oom_of(const struct report_recording *recordin
 static void append_note(struct string *out, const struct report *report)
 {
 	const struct report_recording *where = NULL;
-	const struct finding *note = gravest(report, true, &where);
+	const struct finding *note = report_gravest(report, true, &where);
 
 	if (!note)
 		return;
@@ -369,7 +320,7 @@ static void append_suspect(struct string *out, const struct report_recording *wh
 static void say_remedy(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
-	const struct finding *finding = gravest(report, false, &where);
+	const struct finding *finding = report_gravest(report, false, &where);
 	const char *suggestion = finding ? report_suggestion_of(where, finding) : NULL;
 	const struct analysis_oom *oom = finding ? oom_of(where, finding) : NULL;
 	const char *stacks;
@@ -411,7 +362,7 @@ static void append_site(struct string *out, const struct report_recording *where
 static void say_findings(struct verdict *verdict, const struct report *report)
 {
 	const struct report_recording *where = NULL;
-	const struct finding *finding = gravest(report, false, &where);
+	const struct finding *finding = report_gravest(report, false, &where);
 	struct string *out = verdict_sentence(verdict);
 	size_t count = count_findings(report);
 	const struct analysis_oom *oom;

@@ -232,7 +232,11 @@ int report_ooms_finish(struct report_recording *recording);
 /* Completes recording->groups, after findings and failures. */
 void report_groups_finish(struct report_recording *recording);
 
-/* Which of the recording's failures is the gravest: the first that was fatal, or else the first. */
+/* What is graver than all else that was found: among notes, or what is none. NULL: nothing. */
+const struct finding *report_gravest(const struct report *report, bool notes,
+				     const struct report_recording **where);
+
+/* Which of the recording's failures is the gravest: the first of those that count most. */
 size_t report_gravest_oom(const struct report_recording *recording);
 
 /* Sets the finding's stack, and how much of it is from there. */

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Failed allocations in a report: which of them it is about, and which counts most.
+ * Failed allocations in a report: which of them it is about.
  */
 #include "report/report.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-
-size_t report_gravest_oom(const struct report_recording *recording)
-{
-	size_t i;
-
-	for (i = 0; i < recording->ooms_count; i++)
-		if (recording->ooms[i]->request.outcome == OOM_FATAL)
-			return i;
-	return 0;
-}
 
 /* Whether none of what is reported is about it. */
 static bool is_suppressed(const struct report_recording *recording, size_t oom)

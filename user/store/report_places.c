@@ -27,10 +27,7 @@ static int set_oom(struct report_time *time, const struct report_recording *whol
 	if (count > 1 && !time->number)
 		log_warning("%s: memory ran out %zu times; failure %zu, %s, is taken (oom:1 to"
 			    " oom:%zu choose one)",
-			    path, count, place + 1,
-			    whole->ooms[place]->request.outcome == OOM_FATAL ? "a fatal one" :
-									       "the first",
-			    count);
+			    path, count, place + 1, place ? "the gravest" : "the first", count);
 	time->ns = whole->ooms[place]->last_ts_ns;
 	return 0;
 }

@@ -99,10 +99,8 @@ static uint32_t count_lately(const struct triggers *triggers, uint32_t pid, uint
 static int gravity(enum oom_outcome outcome)
 {
 	static const int order[OOM_OUTCOMES_COUNT] = {
-		[OOM_RECOVERED] = 0,
-		[OOM_BACKED_OFF] = 1,
-		[OOM_OPEN] = 2,
-		[OOM_FATAL] = 3,
+		[OOM_RECOVERED] = 0, [OOM_BACKED_OFF] = 1, [OOM_HANDLED] = 2,
+		[OOM_OPEN] = 3,      [OOM_FATAL] = 4,
 	};
 
 	return order[outcome];

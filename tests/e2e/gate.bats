@@ -36,7 +36,7 @@ record_puppet() {
 	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
 	# In a second or two, nothing is sure.
 	run -9 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope
-	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time; add unknown=pass to let this pass, record for longer, set --threshold leak-time=TIME, or ask for growth=SIZE"* ]]
+	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time ("*"; leak-time is 1 s); add unknown=pass to let this pass, record for longer, set --threshold leak-time=TIME, or ask for growth=SIZE or left=SIZE"* ]]
 	[[ ${stderr##*$'\n'} == *": --fail-on: nothing was found, but not everything could be checked; the exit code is 9, and not 8"* ]]
 	# What is found counts more.
 	run -8 --separate-stderr report --fail-on "leak-growth>=high,leak-growth>=low" -o out.md leak.mscope
@@ -46,11 +46,14 @@ record_puppet() {
 	run -0 --separate-stderr report --fail-on "leak-growth>=high,unknown=pass" -o out.md leak.mscope
 	[[ $stderr == *"could not be looked for"*"(unknown=pass)"* ]]
 	run -0 --separate-stderr report --fail-on oom,loss,inexact,empty -o out.md leak.mscope
+	[[ $stderr == *": --fail-on: nothing was found; checked oom, loss, inexact, empty in "*" calls of 1 process, "* ]]
+	[ "$(wc -l <<< "$stderr")" -eq 1 ]
+	run -0 --separate-stderr report -q --fail-on oom -o out.md leak.mscope
 	[ -z "$stderr" ]
 	# It is known.
 	echo "leak-growth python? cuMemAlloc* # of old" > known
 	run -0 --separate-stderr report --fail-on "leak>=low" --suppress known leak.mscope
-	[ -z "$stderr" ]
+	[[ $stderr == *": --fail-on: nothing was found; checked leak>=low in "* ]]
 	[[ $output == *" 1 finding is suppressed."* ]]
 	report -f json --suppress known leak.mscope > report.json
 	valid report report.json
@@ -69,11 +72,30 @@ record_puppet() {
 	run -0 report --fail-on growth=1000001 --warmup 51allocs run.mscope
 	run -0 report --fail-on growth=1 --warmup 52allocs run.mscope
 	run -9 --separate-stderr report --fail-on growth=1 --warmup 53allocs run.mscope
-	[[ $stderr == *"growth could not be looked for: no process went on for long enough after its initialisation; record for longer, say with --warmup"* ]]
+	[[ $stderr == *"growth could not be looked for: no process went on for long enough after its initialisation (at most 52 allocations in a process, "*"; --warmup is 53 allocations); record for longer, say with --warmup"* ]]
 	run -9 --separate-stderr report --fail-on growth=1 --warmup 1h run.mscope
 	run -0 report --fail-on growth=1,unknown=pass --warmup 1h run.mscope
 	report -f json --fail-on growth=1 --warmup 1allocs run.mscope > report.json || [ $? -eq 8 ]
 	valid report report.json
+}
+
+@test "what a short run leaves: left=SIZE, with its line; leak-at-exit says that it is too short" {
+	record_puppet left.mscope "alloc 40000000"
+	run -8 --separate-stderr report --fail-on left=38M left.mscope
+	[[ $stderr == *"--fail-on left=38M: puppet ("*") held 38.1 MiB of device memory when it ended"* ]]
+	run -0 --separate-stderr report --fail-on left=39M left.mscope
+	[[ $stderr == *"--fail-on: nothing was found; checked left=39M in "*" of 1 process, "* ]]
+	report -f junit -o out.xml --fail-on left=38M left.mscope || [ $? -eq 8 ]
+	[[ $(in_xml out.xml .//failure message) == "puppet ("*" held 38.1 MiB of device memory when it ended" ]]
+	run -9 --separate-stderr report --fail-on leak-at-exit left.mscope
+	[[ $stderr == *"leak-at-exit could not be looked for: less time was recorded than leak-time of each process that left memory ("*"; leak-time is 1 s)"* ]]
+	# All is given back: there is nothing to judge.
+	record_puppet none.mscope "alloc 40000000" free
+	run -0 report --fail-on left,leak-at-exit none.mscope
+	# It did not end by itself, or has not ended.
+	record -o killed.mscope -- sh -c 'kill -9 $$' || true
+	run -9 --separate-stderr report --fail-on left killed.mscope
+	[[ $stderr == *"what processes left at their end could not be looked for: no call was recorded"* ]]
 }
 
 @test "JUnit XML: suites, tests, failures and errors, and what is said of them" {
@@ -119,6 +141,10 @@ record_puppet() {
 @test "an annotation stands beside the line that memory comes from" {
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" record -q $MASK --stacks=alloc --stack-frames=python -o run.mscope -- "$ROOT/tests/e2e/three_leaks"
+	# Plain messages name it, too.
+	run -8 --separate-stderr report --fail-on growth=1M,left --warmup 1allocs -o out.md run.mscope
+	[[ $stderr == *"--fail-on growth=1M: "*" allocated in allocate (three_leaks:12) < "* ]]
+	[[ $stderr == *"--fail-on left: "*" held "*" of device memory when it ended; "*" of it was allocated in allocate (three_leaks:12) < "* ]]
 	GITHUB_WORKSPACE=$ROOT run -8 --separate-stderr report -f github --fail-on growth=1M --warmup 1allocs run.mscope
 	[[ ${lines[0]} == "::error file=tests/e2e/three_leaks,line=12,title=memscope-bpf%3A growth::"*" allocated in allocate (three_leaks:12) < "* ]]
 }
@@ -147,6 +173,9 @@ record_puppet() {
 	}
 	refused '"fire" is not one of growth=SIZE, leak, oom' --fail-on fire
 	refused '"any" is not one of' --fail-on any
+	refused 'there is no condition "leaks"; did you mean leak (it grows), or leak-at-exit or left=SIZE (it is left at the end)?' --fail-on leaks
+	refused 'there is no condition "leak-at-exti"; did you mean leak-at-exit?' --fail-on leak-at-exti
+	refused '"x" is not a size; write 4096, 64K, 1.5M or 2G, or left for anything' --fail-on left=x
 	refused '"sure" is not low, medium or high' --fail-on 'leak>=sure'
 	refused '"x" is not a size; write 4096' --fail-on growth=x
 	refused '--warmup goes with --fail-on growth=SIZE' --warmup 10s

@@ -347,7 +347,10 @@ static void test_words_that_are_none(void **state)
 		{ "leak>=sure", "\"sure\" is not low, medium or high" },
 		{ "leak>=", "\"\" is not low, medium or high" },
 		{ "leak=1", "\"leak=1\" is not one of" },
-		{ "leak-growt", "\"leak-growt\" is not one of" },
+		{ "leak-growt", "there is no condition \"leak-growt\"; did you mean leak-growth?" },
+		{ "leaks",
+		  "did you mean leak (it grows), or leak-at-exit (it is left at the end)?" },
+		{ "left=1M", "\"left=1M\" is not one of" }, /* of a report alone */
 		{ "growth", "growth=SIZE" },
 		{ "growth>=low", "growth=SIZE" },
 		{ "growth=0", "growth by 0 is none" },

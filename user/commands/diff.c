@@ -252,7 +252,7 @@ static int check_findings(const struct settings *settings, const struct diff *di
 			outcomes[result.outcome] = true;
 	}
 	string_fini(&text);
-	return dump_input_gate_code(outcomes[GATE_FAILED], outcomes[GATE_UNKNOWN]);
+	return dump_input_gate_code(gate, diff->b, outcomes[GATE_FAILED], outcomes[GATE_UNKNOWN]);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

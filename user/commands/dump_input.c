@@ -17,6 +17,7 @@
 #include "commands/progress.h"
 #include "commands/requirements.h"
 #include "commands/standard_input.h"
+#include "render/gate_words.h"
 #include "render/report_notes.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -161,14 +162,23 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 		       " 100allocs), or add unknown=pass to let this pass";
 	if (has_thresholds && report_is_too_short(result->why))
 		return "; add unknown=pass to let this pass, record for longer, set --threshold"
-		       " leak-time=TIME, or ask for growth=SIZE, which needs no such time";
+		       " leak-time=TIME, or ask for growth=SIZE or left=SIZE, which need no such time";
 	return "; add unknown=pass to let this pass";
 }
 
-int dump_input_gate_code(bool found, bool unchecked)
+int dump_input_gate_code(const struct gate *gate, const struct report *report, bool found,
+			 bool unchecked)
 {
+	struct string checked = { 0 };
+
 	if (found)
 		return EXIT_FINDING;
+	if (!unchecked && gate->count) {
+		gate_append_checked(&checked, gate, report);
+		log_info("--fail-on: nothing was found; %.*s", (int)checked.length,
+			 checked.length ? checked.bytes : "");
+		string_fini(&checked);
+	}
 	if (!unchecked)
 		return EXIT_OK;
 	log_warning("--fail-on: nothing was found, but not everything could be checked; the exit"

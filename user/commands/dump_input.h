@@ -41,8 +41,12 @@ int dump_input_gate(const struct option_row *row, const char *value, struct gate
 const char *dump_input_gate_hint(const struct gate *gate, const struct gate_result *result,
 				 bool has_thresholds);
 
-/* The exit code of all conditions together; says if one of them could only not be checked. */
-int dump_input_gate_code(bool found, bool unchecked);
+/*
+ * The exit code of all conditions together; says what was checked if none holds, and if one of them
+ * could only not be checked.
+ */
+int dump_input_gate_code(const struct gate *gate, const struct report *report, bool found,
+			 bool unchecked);
 
 /* The same into `*time`. */
 int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time);

@@ -31,7 +31,7 @@
 #define MAX_TOP 10000
 
 /* What may be asked for: there is nothing that this is new against. */
-#define GATE_KINDS (1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY)
+#define GATE_KINDS (1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY | 1u << GATE_LEFT)
 
 struct settings;
 
@@ -301,12 +301,14 @@ static const struct option_row rows[] = {
 	  option_flag, AT(reader.report.options.blocks) },
 	{ 0, "top", "K", "List up to K rows of each table (default 10).", parse_top,
 	  AT(reader.report.options.top) },
-	{ 0, "fail-on", "leak,oom,loss,inexact,growth=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
+	{ 0, "fail-on",
+	  "leak,oom,loss,inexact,growth=SIZE,left=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
 	  "Exit with 8 if a condition holds. leak: a rule about growth has a finding of medium"
 	  " confidence or more. oom: an allocation ran out of memory (oom=any: even if a retry"
 	  " succeeded). loss: anything was lost or is damaged. inexact: the numbers are not exact,"
 	  " also because processes held memory before they were attached to. growth=SIZE: a process"
-	  " holds SIZE more device memory at its end than after its initialisation. empty: no call"
+	  " holds SIZE more device memory at its end than after its initialisation. left=SIZE: a"
+	  " process held SIZE or more of it when it ended (left: anything). empty: no call"
 	  " was recorded. RULE>=CONF: the rule or topic has a finding of this confidence (low,"
 	  " medium, high; default medium). Exit with 9 if none holds, but a rule in the list"
 	  " could not look, unless unknown=pass is given. docs/ci.md has more.",
@@ -387,7 +389,8 @@ static int check_findings(const struct settings *settings)
 		outcomes[check_condition(gate, &gate->list[i], &settings->reader.report)] = true;
 	if (settings->suppress)
 		suppress_file_tell_unused(&settings->suppressions, settings->suppress);
-	return dump_input_gate_code(outcomes[GATE_FAILED], outcomes[GATE_UNKNOWN]);
+	return dump_input_gate_code(gate, &settings->reader.report, outcomes[GATE_FAILED],
+				    outcomes[GATE_UNKNOWN]);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

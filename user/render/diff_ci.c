@@ -39,6 +39,7 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 					       "both");
 		return;
 	case GATE_EMPTY:
+	case GATE_LEFT:
 	case GATE_KINDS_COUNT:
 		return;
 	}

@@ -1,21 +1,58 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/gate_words.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "render/field.h"
 #include "render/finding_words.h"
+#include "render/identity_words.h"
 #include "render/report_words.h"
+#include "render/stack_words.h"
 
-static const struct finding *first_of(const struct gate_condition *condition,
-				      const struct report_recording *recording)
+static void append_chain(struct string *out, const struct report_recording *recording,
+			 const struct stack *stack)
+{
+	struct string chain = { 0 };
+
+	stack_words_append_chain(&chain, &recording->state->stacks, stack);
+	field_append_safe(out, chain.bytes, chain.length);
+	out->failed |= chain.failed;
+	string_fini(&chain);
+}
+
+static const struct report_finding *first_of(const struct gate_condition *condition,
+					     const struct report_recording *recording)
 {
 	size_t i;
 
 	for (i = 0; i < recording->findings_count; i++)
 		if (gate_takes(condition, recording, recording->findings[i].finding))
-			return recording->findings[i].finding;
+			return &recording->findings[i];
 	return NULL;
+}
+
+/* The process that left most, and the line of code that most of that is from. */
+static void append_left(struct string *out, const struct gate_condition *condition,
+			const struct report_recording *recording)
+{
+	size_t count;
+	const struct process *process = report_left_most(recording, condition->left_bytes, &count);
+	const struct stack *stack;
+	uint64_t key, bytes;
+
+	assert(process); /* else it has not failed */
+	identity_words_process(out, process);
+	string_append_format(out, " held %s of device memory when it ended",
+			     REPORT_SIZE(report_held_on_devices(process)));
+	if (count > 1)
+		string_append_format(out, ", and %zu more left so much", count - 1);
+	key = event_process_key(process->pid, process->start_ns);
+	stack = sites_largest(&recording->sites, recording->state, key, MS_NO_ROW, &bytes);
+	if (!stack)
+		return;
+	string_append_format(out, "; %s of it was allocated in ", REPORT_SIZE(bytes));
+	append_chain(out, recording, stack);
 }
 
 static void append_failure(struct string *out, const struct gate_condition *condition,
@@ -27,15 +64,56 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 		[GATE_INEXACT] = "the numbers are not exact",
 		[GATE_EMPTY] = "no call was recorded",
 	};
-	const struct finding *finding = first_of(condition, recording);
+	const struct report_finding *first = first_of(condition, recording);
 
-	if (!finding) {
+	if (condition->kind == GATE_LEFT) {
+		append_left(out, condition, recording);
+		return;
+	}
+	if (!first) {
 		string_append_text(out, texts[condition->kind] ? texts[condition->kind] : "");
 		return;
 	}
-	finding_words_append(out, recording, finding);
+	finding_words_append(out, recording, first->finding);
 	if (result->findings > 1)
 		string_append_format(out, ", and %zu more", result->findings - 1);
+	if (!first->stack)
+		return;
+	string_append_text(out, "; ");
+	finding_words_site(out, recording, first);
+}
+
+/* How much there was of what was too little. */
+static void append_figures(struct string *out, const struct report_recording *recording,
+			   const struct gate_result *result)
+{
+	const struct analysis_options *thresholds = &recording->thresholds;
+	const struct holdings_warmup *warmup = &recording->options.warmup;
+	uint64_t allocs = 0;
+	size_t i;
+
+	if (report_is_too_short(result->why)) {
+		string_append_format(out, " (%s; leak-time is ",
+				     REPORT_DURATION(report_longest_ns(recording)));
+		string_append_format(out, "%s)", REPORT_DURATION(thresholds->leak_time_ns));
+	} else if (finding_rule_blind(result->blind) == RULE_BLIND_FOR_NOW) {
+		string_append_format(out, " (%s; bound-time is ",
+				     REPORT_DURATION(report_longest_ns(recording)));
+		string_append_format(out, "%s)", REPORT_DURATION(thresholds->bound_time_ns));
+	} else if (finding_rule_blind(result->blind) == RULE_BLIND_TO_WARMUP) {
+		for (i = 0; i < recording->holdings.count; i++)
+			if (recording->holdings.list[i]->allocs > allocs)
+				allocs = recording->holdings.list[i]->allocs;
+		string_append_format(out, " (at most %s allocation%s in a process, ",
+				     REPORT_COUNT(allocs), allocs == 1 ? "" : "s");
+		string_append_text(out, REPORT_DURATION(report_longest_ns(recording)));
+		if (warmup->allocs)
+			string_append_format(out, "; --warmup is %s allocations",
+					     REPORT_COUNT(warmup->allocs));
+		else if (warmup->ns)
+			string_append_format(out, "; --warmup is %s", REPORT_DURATION(warmup->ns));
+		string_append_char(out, ')');
+	}
 }
 
 void gate_append_result(struct string *out, const struct gate_condition *condition,
@@ -46,7 +124,11 @@ void gate_append_result(struct string *out, const struct gate_condition *conditi
 		break;
 	case GATE_UNKNOWN:
 		string_append_format(out, "%s could not be looked for: %s",
-				     finding_rule_name(result->blind), result->why);
+				     condition->kind == GATE_LEFT ?
+					     "what processes left at their end" :
+					     finding_rule_name(result->blind),
+				     result->why);
+		append_figures(out, recording, result);
 		break;
 	case GATE_FAILED:
 		append_failure(out, condition, recording, result);
@@ -81,6 +163,27 @@ void gate_append_recording(struct string *out, const struct report_recording *re
 	}
 	if (coverage->files_count > 1)
 		string_append_format(out, " and %zu more", coverage->files_count - 1);
+}
+
+void gate_append_checked(struct string *out, const struct gate *gate, const struct report *report)
+{
+	uint64_t calls = 0, processes = 0, ns = 0;
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		processes += recording->processes_count +
+			     (report_has_more(recording) ? recording->state->more_count : 0);
+		calls += recording->coverage.account.calls;
+		ns += report_end_ns(recording) - report_begin_ns(recording);
+	}
+	for (i = 0; i < gate->count; i++)
+		string_append_format(out, "%s%s", i ? ", " : "checked ", gate->list[i].text);
+	string_append_format(out, " in %s call%s of ", REPORT_COUNT(calls), calls == 1 ? "" : "s");
+	string_append_format(out, "%s process%s, ", REPORT_COUNT(processes),
+			     processes == 1 ? "" : "es");
+	string_append_text(out, REPORT_DURATION(ns));
 }
 
 bool gate_minds_refused(const struct gate_condition *condition, const struct report *report)

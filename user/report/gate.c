@@ -5,13 +5,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 _Static_assert(FINDING_RULES_COUNT <= 64, "a set of rules has 64 bits");
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *const kind_names[GATE_KINDS_COUNT] = {
 	[GATE_LOSS] = "loss", [GATE_INEXACT] = "inexact", [GATE_EMPTY] = "empty",
-	[GATE_NEW] = "new",   [GATE_ANY] = "any",
+	[GATE_NEW] = "new",   [GATE_ANY] = "any",         [GATE_LEFT] = "left",
 };
 
 static bool is_growth(enum finding_rule rule)
@@ -95,10 +97,55 @@ static int take_growth(struct gate_condition *condition, const char *size, struc
 	return -EINVAL;
 }
 
+static int take_left(struct gate_condition *condition, const char *size, struct string *why)
+{
+	condition->kind = GATE_LEFT;
+	condition->left_bytes = 1;
+	if (!size || (!string_parse_size(size, &condition->left_bytes) && condition->left_bytes))
+		return 0;
+	string_append_format(why,
+			     "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G, or left for"
+			     " anything",
+			     size);
+	return -EINVAL;
+}
+
+/* Returns whether a word is like it. */
+static bool suggest(struct string *why, const char *word, uint32_t kinds)
+{
+	struct nearest nearest = { .word = word };
+	enum finding_topic topic;
+	enum finding_rule rule;
+	enum gate_kind kind;
+
+	nearest_offer(&nearest, "leak");
+	nearest_offer(&nearest, "oom");
+	nearest_offer(&nearest, "unknown=pass");
+	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
+		if (kind_names[kind] && kinds >> kind & 1)
+			nearest_offer(&nearest, kind_names[kind]);
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		if (rule != FINDING_GROWTH)
+			nearest_offer(&nearest, finding_rule_name(rule));
+	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++)
+		nearest_offer(&nearest, finding_topic_name(topic));
+	if (!nearest.found || nearest.distance > 1 + strlen(word) / 8)
+		return false;
+	string_append_format(why, "there is no condition \"%s\"; did you mean %s", word,
+			     nearest.found);
+	if (!strcmp(nearest.found, "leak"))
+		string_append_format(why, " (it grows), or leak-at-exit%s (it is left at the end)",
+				     kinds >> GATE_LEFT & 1 ? " or left=SIZE" : "");
+	string_append_char(why, '?');
+	return true;
+}
+
 static void list_words(struct string *why, const char *word, uint32_t kinds)
 {
 	enum gate_kind kind;
 
+	if (suggest(why, word, kinds))
+		return;
 	string_append_format(why, "\"%s\" is not one of growth=SIZE, leak, oom, oom=any", word);
 	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
 		if (kind_names[kind] && kinds >> kind & 1)
@@ -116,8 +163,10 @@ static int parse(struct gate_condition *condition, const char *word, uint32_t ki
 	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
 		if (kind_names[kind] && kinds >> kind & 1 && !strcmp(word, kind_names[kind])) {
 			condition->kind = kind;
-			return 0;
+			return kind == GATE_LEFT ? take_left(condition, NULL, why) : 0;
 		}
+	if (kinds >> GATE_LEFT & 1 && !strncmp(word, "left=", 5))
+		return take_left(condition, word + 5, why);
 	if (!strncmp(word, "growth=", 7))
 		return take_growth(condition, word + 7, why);
 	if (take_short_word(condition, word))
@@ -265,6 +314,8 @@ const char *gate_blind(const struct gate_condition *condition,
 static bool is_met(const struct gate_condition *condition, const struct report *report,
 		   const struct report_recording *recording)
 {
+	size_t count;
+
 	switch (condition->kind) {
 	case GATE_LOSS:
 		return report_has_losses(recording);
@@ -273,6 +324,8 @@ static bool is_met(const struct gate_condition *condition, const struct report *
 		       recording->coverage.missed_processes || recording->coverage.untraced;
 	case GATE_EMPTY:
 		return report_is_empty(report);
+	case GATE_LEFT:
+		return report_left_most(recording, condition->left_bytes, &count);
 	case GATE_RULES:
 	case GATE_NEW:
 	case GATE_ANY:
@@ -292,9 +345,13 @@ struct gate_result gate_judge(const struct gate_condition *condition, const stru
 		return result;
 	}
 	/* One of several in which nothing happened says nothing about the others. */
-	if (condition->kind != GATE_RULES || (!recording->called && !report_is_empty(report)))
+	if ((condition->kind != GATE_RULES && condition->kind != GATE_LEFT) ||
+	    (!recording->called && !report_is_empty(report)))
 		return result;
-	result.why = gate_blind(condition, recording, &result.blind);
+	if (condition->kind == GATE_LEFT)
+		result.why = report_blind_to_left(recording, condition->left_bytes);
+	else
+		result.why = gate_blind(condition, recording, &result.blind);
 	result.outcome = result.why ? GATE_UNKNOWN : GATE_PASSED;
 	return result;
 }

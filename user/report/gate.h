@@ -21,6 +21,7 @@ enum gate_kind {
 	GATE_LOSS,
 	GATE_INEXACT,
 	GATE_EMPTY,
+	GATE_LEFT,
 	GATE_NEW, /* of a diff, as the next */
 	GATE_ANY,
 	GATE_KINDS_COUNT,
@@ -33,6 +34,7 @@ struct gate_condition {
 	bool is_topic;                 /* they stand for a topic: not each of them was named */
 	enum finding_confidence least; /* that counts */
 	uint64_t growth_bytes;         /* of growth=SIZE, else 0 */
+	uint64_t left_bytes;           /* of left=SIZE; left alone: 1 */
 	bool any_oom;                  /* also where the program had the memory in the end */
 };
 

@@ -371,6 +371,22 @@ bool report_all_is_exact(const struct report *report);
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule,
 			 enum finding_confidence least);
 
+/* For how long the process that was seen longest was seen. */
+uint64_t report_longest_ns(const struct report_recording *recording);
+
+/* Whether it ended, and not by a signal. */
+bool report_ended_by_itself(const struct process *process);
+
+/*
+ * The process that held most device and managed memory when it ended by itself, of those that held
+ * at least so much; NULL: none did. `*count`: how many did.
+ */
+const struct process *report_left_most(const struct report_recording *recording, uint64_t least,
+				       size_t *count);
+
+/* Why it is not known that none did; NULL: it is. */
+const char *report_blind_to_left(const struct report_recording *recording, uint64_t least);
+
 /* Whether the reason that this gave is that less was recorded than a rule about growth needs. */
 bool report_is_too_short(const char *why);
 

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include <sys/wait.h>
-
 #include "ledger/process.h"
 
 #define SHORT_FACTOR 10 /* as in analysis/leaks.c */
@@ -79,6 +77,19 @@ static uint64_t length_of(const struct report_recording *recording, const struct
 	return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
+uint64_t report_longest_ns(const struct report_recording *recording)
+{
+	uint64_t longest_ns = 0;
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const uint64_t ns = length_of(recording, recording->processes[i].process);
+
+		longest_ns = ns > longest_ns ? ns : longest_ns;
+	}
+	return longest_ns;
+}
+
 static bool was_seen_for_bound_time(const struct report_recording *recording,
 				    const struct process *process)
 {
@@ -100,8 +111,28 @@ static bool was_seen_for_long(const struct report_recording *recording,
 static bool ended_by_itself(const struct report_recording *recording, const struct process *process)
 {
 	(void)recording;
-	return process->exited && process->exit_status != MS_EXIT_UNKNOWN &&
-	       WIFEXITED(process->exit_status);
+	return report_ended_by_itself(process);
+}
+
+static bool left_much(const struct report_recording *recording, const struct process *process)
+{
+	return report_ended_by_itself(process) &&
+	       report_held_on_devices(process) >= recording->thresholds.leak_bytes;
+}
+
+/* Whether the rules about the end, or about growth, could say something of it. */
+static bool was_judged(const struct report_recording *recording, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding->rule == FINDING_KEPT_TO_END && finding->pid == process->pid &&
+		    finding->start_ns == process->start_ns)
+			return true;
+	}
+	return was_seen_for_leak_time(recording, process);
 }
 
 static bool was_seen_from_its_start(const struct report_recording *recording,
@@ -183,6 +214,8 @@ static const char *blind_to_exit(const struct report_recording *recording,
 {
 	if (none_of(recording, allocated, ended_by_itself))
 		return "no process ended by itself in that time";
+	if (none_of(recording, left_much, was_judged))
+		return TOO_SHORT "leak-time of each process that left memory";
 	if (least > FINDING_LOW && none_of(recording, allocated, was_seen_from_its_start))
 		return "what processes set up before they were attached to is not known";
 	return NULL;

@@ -306,3 +306,17 @@ PYTHON
 	"$MEMSCOPE" diff -f json 1.mscope 65.mscope > diff.json
 	assert_equal "$(jq -r '[.. | objects | select(.frames?)][0].frames[] | select(.function == "work").line' diff.json)" 15
 }
+
+@test "devices at the recordings' end, and processes at their own, are told apart; so are missing stacks" {
+	record_puppet a.mscope "alloc 3000000" free
+	record_puppet b.mscope "alloc 9000000"
+	"$MEMSCOPE" diff a.mscope b.mscope > diff.md
+	grep -q 'What processes of B held when they ended is not on a device any more' diff.md
+	grep -q 'Call stacks are not compared: neither side has any' diff.md
+	"$MEMSCOPE" diff b.mscope a.mscope | grep -q 'What processes of A held when they ended'
+	record_puppet c.mscope "alloc 12000000"
+	"$MEMSCOPE" diff b.mscope c.mscope | grep -q 'What processes of both sides held when they ended'
+	# Nothing was left: there is nothing to explain.
+	record_puppet d.mscope "alloc 12000000" free
+	run ! grep -q 'held when they ended' <("$MEMSCOPE" diff a.mscope d.mscope)
+}

@@ -118,11 +118,15 @@ failed() {
 		"[[[\"fill\",\"evict\",\"main\"],$((900 << 20)),$((500 << 20))]]"
 	"$MEMSCOPE" diff -f text run.mscope after.mscope > diff.txt
 	grep -q 'Memory by call stack' diff.txt
+	tr -s ' \n' ' ' < diff.txt | grep -q 'all of it was allocated in fill < evict < main (-400 MiB)'
+	run ! grep -q 'Call stacks are not compared' diff.txt
 	"$MEMSCOPE" diff -f html run.mscope after.mscope | grep -q 'fill &lt; evict &lt; main'
 	rm run.mscope
 	exhausted evict 0
 	"$MEMSCOPE" diff -f json -o diff.json run.mscope after.mscope
 	assert_equal "$(jq '[.rows[] | select(.dimension == "site")] | length' diff.json)" 0
+	"$MEMSCOPE" diff -f text run.mscope after.mscope | tr -s ' \n' ' ' > diff.txt
+	grep -q 'Call stacks are not compared: A has none; |*record --stacks=alloc|* on both sides' diff.txt
 }
 
 # explained OPTION...: bytes that allocations explain on the device at the end of what is reported

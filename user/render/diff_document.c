@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "render/diff_notes.h"
 #include "render/diff_words.h"
 #include "render/field.h"
 #include "render/report_words.h"
@@ -199,6 +200,7 @@ static void draw_noise(struct walk *walk)
 		string_append_text(&walk->document->text,
 				   " Devices are not compared: there are several recordings, or"
 				   " what is live is not known.");
+	diff_notes_append_stacks(&walk->document->text, diff);
 	document_paragraph(walk->document);
 }
 
@@ -437,6 +439,10 @@ static void draw_head(struct walk *walk, enum diff_dimension dimension)
 	}
 	columns[count] = (struct document_column){ "Note", DOCUMENT_TEXT };
 	heading(walk, diff_dimension_name(dimension), diff_title(dimension));
+	if (dimension == DIFF_DEVICE)
+		diff_notes_append_ended(&walk->document->text, walk->diff);
+	if (walk->document->text.length)
+		document_paragraph(walk->document);
 	document_table_top(walk->document, diff_dimension_name(dimension),
 			   "Now, and the change since A", columns);
 }

@@ -8,6 +8,7 @@
 #include "render/field.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
+#include "render/diff_notes.h"
 #include "render/share_words.h"
 
 #define SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
@@ -276,6 +277,7 @@ static void append_memory(struct string *out, const struct diff *diff, const str
 		report_append_time(out, row->pair->b.recording, since_ns);
 	}
 	append_parts(out, diff, row, metric);
+	diff_notes_append_site(out, diff, row, metric);
 	string_append_text(out, row->uncertain ? ". That is not exact." : ".");
 }
 

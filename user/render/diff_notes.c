@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/diff_notes.h"
+
+#include "render/diff_words.h"
+#include "render/document.h"
+#include "render/field.h"
+#include "render/share_words.h"
+#include "render/stack_words.h"
+
+/* ---- call stacks ----------------------------------------------------------------------------- */
+
+static bool has_stacks(const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (report->recordings[i]->state->stacks.stacks_count)
+			return true;
+	return false;
+}
+
+void diff_notes_append_stacks(struct string *out, const struct diff *diff)
+{
+	const bool a = has_stacks(diff->a), b = has_stacks(diff->b);
+
+	if ((a && b) || (!a && !b && !diff->rows_count))
+		return;
+	string_append_format(out,
+			     " Call stacks are not compared: %s; " DOCUMENT_CODE
+			     "record --stacks=alloc" DOCUMENT_CODE
+			     " on both sides names the line of code.",
+			     a ? "B has none" :
+			     b ? "A has none" :
+				 "neither side has any");
+}
+
+static uint64_t amount_of(const struct diff_row *row, enum diff_metric metric)
+{
+	const uint64_t a = row->a[metric], b = row->b[metric];
+
+	return a > b ? a - b : b - a;
+}
+
+/* The stack whose memory of devices has changed most, in the same direction. */
+static const struct diff_row *site_of(const struct diff *diff, const struct diff_row *row,
+				      enum diff_metric metric)
+{
+	const bool grew = diff_change(row, metric) > 0;
+	const struct diff_row *most = NULL;
+	size_t i;
+
+	if (row->dimension != DIFF_MEMORY && !usage_is_on_device(row->space))
+		return NULL;
+	for (i = 0; i < diff->rows_count; i++) {
+		const struct diff_row *site = &diff->rows[i];
+
+		if (site->dimension != DIFF_SITE || site->pair != row->pair ||
+		    !(site->known >> metric & 1) || !diff_change(site, metric) ||
+		    (diff_change(site, metric) > 0) != grew)
+			continue;
+		if (!most || amount_of(site, metric) > amount_of(most, metric))
+			most = site;
+	}
+	return most;
+}
+
+void diff_notes_append_site(struct string *out, const struct diff *diff, const struct diff_row *row,
+			    enum diff_metric metric)
+{
+	const struct diff_row *site = site_of(diff, row, metric);
+	struct string chain = { 0 };
+
+	if (!site || !site->stack)
+		return;
+	/* Others made up for most of it. */
+	if (amount_of(site, metric) / 2 > amount_of(row, metric))
+		return;
+	stack_words_append_chain(&chain, site->stacks, site->stack);
+	string_append_format(out, "; %s of it was allocated in ",
+			     share_words(amount_of(site, metric), amount_of(row, metric)));
+	field_append_safe(out, chain.bytes, chain.length);
+	string_append_text(out, " (");
+	diff_append_change(out, FINDING_BYTES, site->a[metric], site->b[metric]);
+	string_append_char(out, ')');
+	out->failed |= chain.failed;
+	string_fini(&chain);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* What all processes of a recording had not freed when they ended. */
+static uint64_t held_at_exit(const struct report *report)
+{
+	const struct report_recording *recording = report->recordings[0];
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (recording->processes[i].process->exited)
+			bytes += report_held_on_devices(recording->processes[i].process);
+	return bytes;
+}
+
+void diff_notes_append_ended(struct string *out, const struct diff *diff)
+{
+	const bool a = held_at_exit(diff->a), b = held_at_exit(diff->b);
+
+	if (!a && !b)
+		return;
+	string_append_format(out,
+			     "This is at the end of the recordings. What processes of %s held when"
+			     " they ended is not on a device any more: it is in the tables below,"
+			     " which have what each process held at its own end.",
+			     a && b ? "both sides" :
+			     a      ? "A" :
+				      "B");
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a reader of a diff has to know beside its numbers, in words.
+ */
+#ifndef MEMSCOPE_RENDER_DIFF_NOTES_H
+#define MEMSCOPE_RENDER_DIFF_NOTES_H
+
+#include "base/string.h"
+#include "report/diff.h"
+
+/* " Call stacks are not compared: B has none (...)."; nothing if both sides have them. */
+void diff_notes_append_stacks(struct string *out, const struct diff *diff);
+
+/*
+ * Why devices are empty where processes are not: these had ended. Nothing if none held anything
+ * then.
+ */
+void diff_notes_append_ended(struct string *out, const struct diff *diff);
+
+/*
+ * ", most of it allocated in fill < evict < main (+60 MiB)": the place in the program that most of
+ * a change comes from. Nothing if it is not known.
+ */
+void diff_notes_append_site(struct string *out, const struct diff *diff, const struct diff_row *row,
+			    enum diff_metric metric);
+
+#endif /* MEMSCOPE_RENDER_DIFF_NOTES_H */

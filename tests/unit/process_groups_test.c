@@ -196,5 +196,5 @@ int main(void)
 		cmocka_unit_test(test_nothing_unasked), cmocka_unit_test(test_too_many),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run("process groups", tests);
 }

@@ -136,5 +136,5 @@ int main(void)
 		cmocka_unit_test(test_one_number_is_one_device),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run("report devices", tests);
 }

@@ -131,7 +131,7 @@ int ms_ask_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* What the allocator of a framework says of itself: an entry alone, whatever the strategy. */
+/* What the allocator of a framework says of itself: an entry, whatever the strategy. */
 SEC("kprobe")
 int ms_tensor(struct pt_regs *ctx)
 {
@@ -139,6 +139,15 @@ int ms_tensor(struct pt_regs *ctx)
 
 	if (!stopped && is_admitted(cookie))
 		tensor_report(ctx, MS_COOKIE_ROW(cookie));
+	return 0;
+}
+
+/* What it has given to a thread that asked for it. */
+SEC("kprobe")
+int ms_tensor_return(struct pt_regs *ctx)
+{
+	if (stopped != MS_STOP_ALL)
+		tensor_answer(ctx);
 	return 0;
 }
 

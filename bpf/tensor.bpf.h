@@ -6,18 +6,99 @@
 #ifndef MS_TENSOR_BPF_H
 #define MS_TENSOR_BPF_H
 
+#define MS_FRAMEWORK_ROOM 64 /* a power of two: a mask */
+
 /* clang-format off */
-const struct ms_framework_row ms_framework_rows[] = {
+const struct ms_framework_row ms_framework_rows[MS_FRAMEWORK_ROOM] = {
 #define MS_FRAMEWORK(of, what, symbol, ...) { MS_FRAMEWORK_##of, MS_TENSOR_##what, __VA_ARGS__ },
 #include "frameworks.def"
 #undef MS_FRAMEWORK
 };
 /* clang-format on */
 
-#define MS_FRAMEWORK_ROWS (sizeof(ms_framework_rows) / sizeof(*ms_framework_rows))
-
 #define MS_C10_CUDA 1        /* c10::DeviceType::CUDA */
 #define MS_C10_NO_INDEX 0xff /* of a c10::Device */
+
+/* A thread is in one such function at a time: one within another is the same request. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ms_tensor_request);
+} ms_tensor_requests SEC(".maps");
+
+static __always_inline struct ms_tensor_request *tensor_request(__u64 flags)
+{
+	return bpf_task_storage_get(&ms_tensor_requests, bpf_get_current_task_btf(), NULL, flags);
+}
+
+static __always_inline const struct ms_framework_row *tensor_row(__u32 number)
+{
+	barrier_var(number);
+	return &ms_framework_rows[number & (MS_FRAMEWORK_ROOM - 1)];
+}
+
+static __always_inline void tensor_emit(struct ms_tensor *record, __u64 start_ns)
+{
+	event_init(&record->event, MS_TYPE_TENSOR, sizeof(*record), start_ns, bpf_ktime_get_ns());
+	emit(MS_KIND_TENSOR, record, sizeof(*record));
+}
+
+/* What is asked for is kept until the result is there. */
+static __always_inline void tensor_ask(struct pt_regs *ctx, const struct ms_framework_row *row,
+				       __u32 number, __u64 *args)
+{
+	struct ms_tensor_request *request = tensor_request(BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!request)
+		return;
+	request->sp = regs_entry_sp(ctx);
+	request->size = place_get(args, row->size);
+	request->allocator = place_get(args, row->reserved);
+	request->row = number;
+	request->start_ns = start_of_current();
+	request->stack = stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
+}
+
+static __always_inline void tensor_answer(struct pt_regs *ctx)
+{
+	struct ms_tensor_request *request = tensor_request(0);
+	const struct ms_framework_row *row;
+	struct ms_tensor record = {};
+
+	if (!request || request->sp != regs_return_sp(ctx))
+		return;
+	request->sp = 0;
+	row = tensor_row(request->row);
+	if (!request->size)
+		return;
+	record.addr = regs_result(ctx);
+	record.size = request->size;
+	record.reserved = request->allocator;
+	record.device = -1;
+	record.framework = row->framework;
+	record.action = record.addr ? MS_TENSOR_CHANGE : MS_TENSOR_OUT_OF_MEMORY;
+	record.flags = MS_TENSOR_UNTOLD;
+	if (record.addr && request->stack) {
+		record.event.stack = request->stack;
+		record.flags |= MS_TENSOR_STACK;
+	}
+	tensor_emit(&record, request->start_ns);
+}
+
+static __always_inline void tensor_back(const struct ms_framework_row *row, __u64 *args)
+{
+	struct ms_tensor record = {};
+
+	record.addr = place_get(args, row->addr);
+	record.reserved = place_get(args, row->reserved);
+	record.device = -1;
+	record.framework = row->framework;
+	record.action = row->action;
+	record.flags = MS_TENSOR_UNTOLD;
+	if (record.addr)
+		tensor_emit(&record, start_of_current());
+}
 
 static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 {
@@ -25,10 +106,16 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	const struct ms_framework_row *row;
 	struct ms_tensor record = {};
 
-	if (number >= MS_FRAMEWORK_ROWS)
-		return;
-	row = &ms_framework_rows[number];
+	row = tensor_row(number);
 	places_read(args, ctx);
+	if (row->action == MS_TENSOR_GIVE) {
+		tensor_ask(ctx, row, number, args);
+		return;
+	}
+	if (row->action == MS_TENSOR_BACK) {
+		tensor_back(row, args);
+		return;
+	}
 	/* The rest of the register may hold anything. */
 	device = place_get(args, row->device) & 0xffff;
 	if ((device & 0xff) != MS_C10_CUDA)

@@ -8,12 +8,15 @@
 
 /* clang-format off */
 #define MS_FRAMEWORKS(X) \
-	X(PYTORCH, "PyTorch")
+	X(PYTORCH, "PyTorch") \
+	X(BFC,     "TensorFlow/JAX") /* tsl::BFCAllocator */
 
 /* What a function of the table is called for. */
 #define MS_TENSOR_ACTIONS(X) \
 	X(CHANGE,        "change")        /* a block was given to the program, or came back */ \
-	X(OUT_OF_MEMORY, "out_of_memory") /* the program is told that there is none left */
+	X(OUT_OF_MEMORY, "out_of_memory") /* the program is told that there is none left */ \
+	X(BACK,          "back")          /* a block comes back, whose size is not said */ \
+	X(GIVE,          "give")          /* of rows: the result is a block, or there is none left */
 /* clang-format on */
 
 enum ms_framework {
@@ -32,6 +35,8 @@ enum ms_tensor_action {
 
 enum ms_tensor_flags {
 	MS_TENSOR_STACK = 1 << 0, /* event.stack is where the block was asked for */
+	/* Totals and device are not told; `reserved` is which of the process's allocators it is. */
+	MS_TENSOR_UNTOLD = 1 << 1,
 };
 
 /* A row of frameworks.def. */
@@ -40,6 +45,14 @@ struct ms_framework_row {
 	__u8 action;    /* enum ms_tensor_action */
 	/* Which argument says what, or MS_PLACE_NONE: */
 	__u8 addr, size, allocated, reserved, device;
+	__u8 is_untold; /* MS_TENSOR_UNTOLD: `reserved` is the allocator itself */
+};
+
+/* A request of a thread for a block, until it is over. */
+struct ms_tensor_request {
+	__u64 sp; /* 0: there is none */
+	__u64 size, allocator, start_ns;
+	__u32 stack, row;
 };
 
 /* As the framework says it: nothing of it has been checked. */

@@ -79,7 +79,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks oncall \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks oncall \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 
@@ -91,6 +91,7 @@ $(WORKLOADS)/gpu_work: tests/workloads/gpu_work.c
 $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/waits: tests/workloads/waits.c
 $(WORKLOADS)/tensors: tests/workloads/tensors.c
+$(WORKLOADS)/bfc: tests/workloads/bfc.c
 $(WORKLOADS)/markers: tests/workloads/markers.c | $(WORKLOADS)/libnvToolsExt.so.1
 $(WORKLOADS)/launches: tests/workloads/launches.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
@@ -116,7 +117,7 @@ $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/wor
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
 $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
-$(WORKLOADS)/gpu_work $(WORKLOADS)/threads $(WORKLOADS)/waits $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/tensors $(WORKLOADS)/stacks $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/gpu_work $(WORKLOADS)/threads $(WORKLOADS)/waits $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/tensors $(WORKLOADS)/bfc $(WORKLOADS)/stacks $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/stubs $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 $(WORKLOADS)/markers3: tests/workloads/markers.c tests/workloads/nvtx3.c
@@ -182,6 +183,11 @@ $(WORKLOADS)/libc10.so: tests/workloads/c10.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -o $@ $<
 
+$(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so: tests/workloads/tsl.c tests/workloads/tsl.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) $(if $(findstring local,$@),-DTSL_LOCAL) -fPIC -shared -o $@ $<
+
 $(WORKLOADS)/libnvToolsExt.so.1: tests/workloads/nvtx.c tests/workloads/nvtx.h
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -211,7 +217,7 @@ E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) $(E2E_QUIET) -- $(E2E_CALM)
 
 E2E_DEPS := $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
-	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/agent-who.schema.json $(BUILD)/bench/dumps simcuda-varied
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)

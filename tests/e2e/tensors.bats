@@ -248,3 +248,58 @@ summed() {
 	trace -c -o summary -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
 	run ! grep -q TENSORS summary
 }
+
+# ---- TensorFlow's and JAX's allocator --------------------------------------------------------------
+
+# What was recorded of the device's blocks, in the form in which the program says what it did.
+seen_of_device() {
+	"$MEMSCOPE" export -j "$@" | jq -r 'select(.type == "tensor" and .ordinal != null) |
+		[.action, .block, .block_bytes, .allocated_bytes, .reserved_bytes] | join(" ")'
+}
+
+@test "TensorFlow's and JAX's allocator: every block and total, whether its functions are exported or not" {
+	local library
+
+	for library in tsl tsl_local; do
+		rm -f run.mscope
+		record --tensors=all -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/$library.so" now 2000 > did
+		grep -q '^out_of_memory' did
+		seen_of_device run.mscope > seen
+		grep -v '^end' did | diff - seen
+		assert_equal "$(reported '.devices[0] | [.allocated_bytes, .reserved_bytes, .blocks]')" "[$(ended)]"
+		assert_equal "$(jq -c '.recordings[0].processes[0].tensors | [.exact, .other_cuda_bytes, (.devices | length),
+			.devices[0].framework, .devices[0].before_bytes, .devices[0].out_of_memory]' report.json)" \
+			"[true,0,1,\"TensorFlow/JAX\",0,$(grep -c '^out_of_memory' did)]"
+	done
+	valid report report.json
+}
+
+@test "TensorFlow's and JAX's allocator, by single uprobes" {
+	record --tensors=all --without=uprobe_session,uprobe_multi -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" now 500 > did
+	seen_of_device run.mscope > seen
+	grep -v '^end' did | diff - seen
+}
+
+@test "TensorFlow's and JAX's allocator, attached to in the middle: blocks since then, and not exact" {
+	mkfifo in
+	"$WORKLOADS/bfc" "$WORKLOADS/tsl.so" before 2000 < in > did 3>&- &
+	OTHER_PID=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record $MASK --tensors=all -o run.mscope -p "$OTHER_PID" 2> messages 3>&- 8>&- &
+	RECORD_PID=$!
+	wait_for 'grep -q "recording; Ctrl-C" messages'
+	echo >&8
+	wait "$OTHER_PID" && wait "$RECORD_PID"
+	OTHER_PID='' RECORD_PID=''
+	# The addresses and sizes of all that was given since.
+	sed '1,/^waiting/d' did | grep '^alloc' | cut -d ' ' -f 2,3 > given
+	"$MEMSCOPE" export -j run.mscope | jq -r 'select(.type == "tensor" and .action == "alloc" and .block_bytes != null) |
+		[.block, .block_bytes] | join(" ")' > all
+	grep -vxFf all given > missing || true
+	assert_equal "$(cat missing)" ''
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+	jq -e '[.recordings[0].processes[] | select(.tensors)][0].tensors | .exact == false and (.devices[0].blocks > 0)' report.json
+}

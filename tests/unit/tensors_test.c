@@ -120,6 +120,74 @@ static void test_what_cannot_be_true(void **state)
 	state_fini(&s.state);
 }
 
+/* A record of an allocator at 0x77 that tells no totals. */
+static union record untold(uint64_t addr, int64_t bytes)
+{
+	union record record = record_tensor(addr, bytes, 0);
+
+	record.tensor.framework = MS_FRAMEWORK_BFC;
+	record.tensor.flags = MS_TENSOR_UNTOLD;
+	record.tensor.reserved = 0x77;
+	record.tensor.device = -1;
+	if (!bytes)
+		record.tensor.action = MS_TENSOR_BACK;
+	return record;
+}
+
+static void test_totals_that_are_not_told(void **state)
+{
+	union record none_left = untold(0, 5 * MIB);
+	struct scenario s = { 0 };
+	const struct tensor_device *device;
+
+	(void)state;
+	none_left.tensor.action = MS_TENSOR_OUT_OF_MEMORY;
+	apply(&s, none_left); /* of which device is not known */
+	assert_int_equal(tensors_of(&s)->devices_count, 0);
+	apply(&s, record_alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+	apply(&s, record_alloc("cuMemHostAlloc", 0x900000000, 64 * MIB));
+	apply(&s, untold(0x100000000, 3 * MIB));
+	apply(&s, untold(0x900000000, 3 * MIB)); /* of the host */
+	apply(&s, untold(0x100400000, MIB));
+	assert_int_equal(tensors_of(&s)->devices_count, 1);
+	device = device_of(&s);
+	assert_int_equal(device->framework, MS_FRAMEWORK_BFC);
+	assert_int_equal(device->allocated, 4 * MIB);
+	assert_int_equal(device->reserved, 64 * MIB);
+	assert_int_equal(device->live_count, 2);
+	apply(&s, none_left);
+	assert_int_equal(device->out_of_memory, 1);
+	assert_int_equal(device->wanted_bytes, 5 * MIB);
+	apply(&s, untold(0x100000000, 0));
+	apply(&s, untold(0x100000000, 0)); /* and once more */
+	assert_int_equal(device->allocated, MIB);
+	assert_int_equal(device->peak_allocated.bytes, 4 * MIB);
+	assert_int_equal(device->unknown_frees, 1);
+	assert_true(tensors_are_exact(tensors_of(&s)));
+	apply(&s, untold(0x200000000, MIB)); /* in nothing that is known */
+	assert_int_equal(device->live_count, 1);
+	assert_false(tensors_are_exact(tensors_of(&s)));
+	state_fini(&s.state);
+}
+
+/* Absurd sizes, and what only looks like it. */
+static void test_untold_that_cannot_be_true(void **state)
+{
+	union record back = record_tensor(A, 0, 0);
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+	apply(&s, untold(0x100000000, INT64_MAX));
+	apply(&s, untold(0x100000000, 1ll << 62));
+	apply(&s, untold(0x100000000, -MIB));
+	back.tensor.action = MS_TENSOR_BACK;
+	apply(&s, back);
+	assert_int_equal(tensors_of(&s)->absurd, 3);
+	assert_int_equal(tensors_of(&s)->count, 0);
+	state_fini(&s.state);
+}
+
 static void test_out_of_memory(void **state)
 {
 	union record record = told(0, 100 * MIB, MIB, 2 * MIB);
@@ -244,6 +312,8 @@ int main(void)
 		cmocka_unit_test(test_what_does_not_follow),
 		cmocka_unit_test(test_what_cannot_be_true),
 		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_totals_that_are_not_told),
+		cmocka_unit_test(test_untold_that_cannot_be_true),
 		cmocka_unit_test(test_devices_are_apart_and_bounded),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_what_else_there_is),

@@ -18,15 +18,14 @@
  * "end ALLOCATED RESERVED PEAK_ALLOCATED PEAK_RESERVED LIVE_BLOCKS".
  */
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "probed.h"
 #include "simcuda.h"
 
 #define BLOCKS 512
@@ -389,34 +388,6 @@ static void begin(void)
 	NEED(cuCtxSetCurrent(context));
 }
 
-/*
- * If PROBED is set: until the function does not begin as its file does any more, which is how a
- * probe shows. What happens between the loading of a library and that, nobody sees.
- */
-static void wait_for_probe(const char *path, const void *function)
-{
-	const struct timespec while_ns = { 0, 1000000 };
-	const uint8_t *code = function;
-	uint8_t in_file = 0;
-	Dl_info info;
-	int fd, i;
-
-	if (!getenv("PROBED"))
-		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* Code lies in the file where it lies in memory, as this library is linked. */
-	if (fd < 0 || !dladdr(function, &info) ||
-	    pread(fd, &in_file, 1, code - (const uint8_t *)info.dli_fbase) != 1)
-		exit(6);
-	close(fd);
-	for (i = 0; i < 20000; i++) {
-		if (*(const volatile uint8_t *)code != in_file)
-			return;
-		nanosleep(&while_ns, NULL);
-	}
-	exit(7);
-}
-
 static void *function(void *library, const char *name, const char *letters)
 {
 	char symbol[128];
@@ -446,7 +417,7 @@ int main(int argc, char **argv)
 	if (!report || !report_oom)
 		return 4;
 	if (argc == 3 || strcmp(argv[2], "before") != 0)
-		wait_for_probe(argv[1], report);
+		probed_wait(argv[1], report);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (is_hostile) {
 		hostile();
@@ -460,7 +431,7 @@ int main(int argc, char **argv)
 		puts("waiting");
 		if (getchar() == EOF)
 			return 5;
-		wait_for_probe(argv[1], report);
+		probed_wait(argv[1], report);
 		count -= count / 2;
 	}
 	steps(count);

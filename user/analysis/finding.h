@@ -81,11 +81,12 @@ struct finding {
 	bool too_large;  /* of FINDING_OOM: more was asked for than there could ever be */
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t evidence_count;
-	const char *says;       /* what its rule says of others; NULL: what it says of all */
-	const char *pattern;    /* of growth, what its sizes or times are like; NULL: none */
-	bool is_of_tensors;     /* of growth: of blocks that a framework's allocator gave */
-	uint32_t stack;         /* id of where these were asked for; 0: not known */
-	bool freed;             /* of growth: in the end it was given back */
+	const char *says;    /* what its rule says of others; NULL: what it says of all */
+	const char *pattern; /* of growth, what its sizes or times are like; NULL: none */
+	bool is_of_tensors;  /* of growth: of blocks that a framework's allocator gave */
+	uint16_t framework;  /* enum ms_framework: of that, and of what its allocator cannot use */
+	uint32_t stack;      /* id of where these were asked for; 0: not known */
+	bool freed;          /* of growth: in the end it was given back */
 	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */
 };
 

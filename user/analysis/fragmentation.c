@@ -64,6 +64,7 @@ static void begin(struct process_activity *activity, enum finding_rule rule,
 {
 	*finding = process_activity_finding(activity, rule);
 	finding->device = device->device;
+	finding->framework = device->framework;
 	finding->first_ts_ns = finding->last_ts_ns = at->ts_ns;
 }
 

@@ -60,22 +60,22 @@ void tensor_growth_fold(struct tensor_growth *tensors)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static uint64_t key_of(int32_t device, uint64_t lines)
+static uint64_t key_of(const struct tensor_block *block, uint64_t lines)
 {
 	const struct {
 		uint64_t lines;
-		int64_t device;
-	} what = { lines, device };
+		int64_t device, framework;
+	} what = { lines, block->device, block->framework };
 
 	return string_hash(map_secret(), &what, sizeof(what));
 }
 
 /* NULL: there is no place, or no memory (`*err`). */
-static struct tensor_line *line_get(struct process_activity *activity, int32_t device,
-				    uint64_t lines, int *err)
+static struct tensor_line *line_get(struct process_activity *activity,
+				    const struct tensor_block *block, uint64_t lines, int *err)
 {
 	struct tensor_growth *tensors = activity->tensors;
-	const uint64_t key = key_of(device, lines), *place = map_get(&tensors->places, key);
+	const uint64_t key = key_of(block, lines), *place = map_get(&tensors->places, key);
 	struct tensor_line *line;
 
 	if (place)
@@ -89,10 +89,10 @@ static struct tensor_line *line_get(struct process_activity *activity, int32_t d
 	if (*err)
 		return NULL;
 	line = &tensors->list[tensors->count++];
-	*line = (struct tensor_line){ .lines = lines };
+	*line = (struct tensor_line){ .lines = lines, .framework = block->framework };
 	line->group = (struct group){ .space = MS_SPACE_NONE,
 				      .row = MS_NO_ROW,
-				      .device = device,
+				      .device = block->device,
 				      .newest = activity->bucket };
 	return line;
 }
@@ -125,12 +125,12 @@ static int block_apply(struct process_activity *activity, const struct stacks *s
 		return 0;
 	if (!given)
 		process_activity_note_frees(activity, &activity->tensors_ending, 1);
-	line = line_get(activity, block->device, 0, &err);
+	line = line_get(activity, block, 0, &err);
 	if (line)
 		line_apply(activity, line, block, given);
 	if (!stack || err)
 		return err;
-	line = line_get(activity, block->device, stacks_lines(stack), &err);
+	line = line_get(activity, block, stacks_lines(stack), &err);
 	if (!line)
 		return err;
 	if (!line->stack || stack->end == MS_STACK_END_COMPLETE)
@@ -194,6 +194,7 @@ static int report(struct process_activity *activity, struct tensor_line *line,
 	line->grows = true;
 	finding = leaks_growth_finding(activity, &family, &growth);
 	finding.is_of_tensors = true;
+	finding.framework = line->framework;
 	finding.stack = line->stack;
 	finding.freed = freed;
 	finding.says = "leaves %B behind in tensors: %0 blocks in %3";
@@ -209,13 +210,14 @@ static int report(struct process_activity *activity, struct tensor_line *line,
 	return findings_add(findings, &finding);
 }
 
-/* Whether a line of the device grows. */
-static bool has_line(const struct tensor_growth *tensors, int32_t device)
+/* Whether one of the lines grows that are a part of it. */
+static bool has_line(const struct tensor_growth *tensors, const struct tensor_line *all)
 {
 	size_t i;
 
 	for (i = 0; i < tensors->count; i++)
-		if (tensors->list[i].grows && tensors->list[i].group.device == device)
+		if (tensors->list[i].grows && tensors->list[i].framework == all->framework &&
+		    tensors->list[i].group.device == all->group.device)
 			return true;
 	return false;
 }
@@ -232,7 +234,7 @@ int tensor_growth_report(struct process_activity *activity, const struct analysi
 		if (tensors->list[i].lines)
 			err = report(activity, &tensors->list[i], options, findings);
 	for (i = 0; tensors && i < tensors->count && !err; i++)
-		if (!tensors->list[i].lines && !has_line(tensors, tensors->list[i].group.device))
+		if (!tensors->list[i].lines && !has_line(tensors, &tensors->list[i]))
 			err = report(activity, &tensors->list[i], options, findings);
 	return err;
 }
@@ -244,18 +246,18 @@ bool tensor_growth_explains(const struct growth_view *view, const struct family 
 {
 	const struct process_activity *activity = view->activity;
 	const struct group *first = family->members[0];
-	const struct tensor_source *source;
+	struct tensor_source source;
 	struct amount others = { 0 }, segments;
 	size_t i;
 
 	if (!activity->process || !activity->process->tensors.devices_count ||
 	    !tensors_are_exact(&activity->process->tensors))
 		return false;
-	source = tensor_sources_find(&activity->process->tensors.sources, first->space, first->row);
-	if (!source)
+	if (!tensor_sources_of(&activity->process->tensors.sources, first->space, first->row,
+			       first->device, &source))
 		return false;
-	segments.count = view->before ? source->made : source->live;
-	segments.bytes = view->before ? source->made_bytes : source->live_bytes;
+	segments.count = view->before ? source.made : source.live;
+	segments.bytes = view->before ? source.made_bytes : source.live_bytes;
 	for (i = 0; i < family->count; i++) {
 		const struct amount live = growth_live(view, family->members[i]);
 

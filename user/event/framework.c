@@ -16,19 +16,36 @@ static const char *const symbols[] = {
 #undef MS_FRAMEWORK
 };
 
-/* What all of them begin with: of hundreds of thousands of names, few do. */
-#define PREFIX "_ZN3c1027report"
+static const struct ms_framework_row rows[] = {
+#define MS_FRAMEWORK(of, what, symbol, ...) { MS_FRAMEWORK_##of, MS_TENSOR_##what, __VA_ARGS__ },
+#include "frameworks.def"
+#undef MS_FRAMEWORK
+};
 
-int framework_find(const char *symbol)
+/* What all of them begin with: of hundreds of thousands of names, few do. */
+static bool may_be_one(const char *symbol)
+{
+	static const char reports[] = "_ZN3c1027report", bfc[] = "_ZN3tsl12BFCAllocator";
+
+	return !strncmp(symbol, reports, sizeof(reports) - 1) ||
+	       !strncmp(symbol, bfc, sizeof(bfc) - 1);
+}
+
+int framework_find(const char *symbol, bool is_exported)
 {
 	int row;
 
-	if (strncmp(symbol, PREFIX, strlen(PREFIX)) != 0)
+	if (!may_be_one(symbol))
 		return -1;
 	for (row = 0; row < FRAMEWORK_ROWS_COUNT; row++)
 		if (!strcmp(symbols[row], symbol))
-			return row;
+			return is_exported || rows[row].is_untold ? row : -1;
 	return -1;
+}
+
+bool framework_row_returns(uint32_t row)
+{
+	return rows[row].action == MS_TENSOR_GIVE;
 }
 
 const char *framework_symbol(uint32_t row)

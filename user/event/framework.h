@@ -5,6 +5,7 @@
 #ifndef MEMSCOPE_EVENT_FRAMEWORK_H
 #define MEMSCOPE_EVENT_FRAMEWORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi.h"
@@ -16,8 +17,11 @@ enum framework_row {
 	FRAMEWORK_ROWS_COUNT,
 };
 
-/* The row of a function; -1: there is none. */
-int framework_find(const char *symbol);
+/* The row of a function; -1: there is none, or it would have to be exported. */
+int framework_find(const char *symbol, bool is_exported);
+
+/* Whether its result is wanted. */
+bool framework_row_returns(uint32_t row);
 
 const char *framework_symbol(uint32_t row);
 

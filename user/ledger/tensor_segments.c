@@ -173,7 +173,7 @@ static size_t list_blocks(const struct process *process, const struct tensor_dev
 	for (i = 0; i < tensors->count; i++) {
 		const struct tensor_block *block = &tensors->blocks[i];
 
-		if (block->device == device->device)
+		if (block->device == device->device && block->framework == device->framework)
 			spans[count++] = (struct span){ .addr = block->addr,
 							.end = end_of(block->addr, block->bytes),
 							.stack = block->stack };

@@ -9,6 +9,7 @@
 #include "ledger/ledger.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
+#include "ledger/tensor_totals.h"
 
 /* No device and no process has as much: a number above it is none of bytes. */
 #define BYTES_MOST (1ull << 48)
@@ -20,7 +21,7 @@ bool tensors_are_exact(const struct tensors *tensors)
 	for (i = 0; i < tensors->devices_count; i++)
 		if (tensors->devices[i].differences)
 			return false;
-	return !tensors->absurd && !tensors->others;
+	return !tensors->absurd && !tensors->others && !tensors->is_partial;
 }
 
 bool tensors_are_all_known(const struct tensors *tensors)
@@ -61,8 +62,8 @@ const struct tensor_block *tensors_find(const struct tensors *tensors, uint64_t 
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static struct tensor_device *device_find(const struct tensors *tensors, uint16_t framework,
-					 int32_t number)
+struct tensor_device *tensors_device(const struct tensors *tensors, uint16_t framework,
+				     int32_t number)
 {
 	size_t i;
 
@@ -77,7 +78,7 @@ static struct tensor_device *device_find(const struct tensors *tensors, uint16_t
 static struct tensor_device *device_get(struct tensors *tensors, uint16_t framework, int32_t number,
 					bool *is_new, int *err)
 {
-	struct tensor_device *device = device_find(tensors, framework, number);
+	struct tensor_device *device = tensors_device(tensors, framework, number);
 
 	*is_new = !device;
 	if (device)
@@ -237,59 +238,13 @@ static void failure_was_own(struct tensors *tensors)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Pieces that one block may lie in; of the others, it is not known whose they are. */
-#define PIECES_MOST 4096
-
-static struct allocation *allocation_at(struct process *process, uint64_t addr)
-{
-	static const enum ms_key keys[] = { MS_KEY_POINTER, MS_KEY_MAPPING };
-	const struct allocation *found = NULL;
-	struct ledger *ledger;
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(*keys) && !found; i++) {
-		ledger = &process->ledgers[keys[i]];
-		found = ledger->count ? ledger_containing(ledger, addr) : NULL;
-	}
-	return found ? ledger_find(ledger, found->addr) : NULL;
-}
-
-/*
- * What a block lies in is a segment, or pieces that are mapped side by side. Returns when the
- * newest of them was made; 0: none is known. Where there are too many pieces, too often, of the
- * rest it is not known whose they are.
- */
-static uint64_t segments_mark(struct process *process, uint8_t framework, uint64_t addr,
-			      uint64_t bytes)
-{
-	uint64_t newest_ns = 0, done = 0;
-	unsigned int i;
-
-	for (i = 0; i < PIECES_MOST && done < bytes; i++) {
-		struct allocation *segment =
-			!i || effort_pay(process, 1) ? allocation_at(process, addr + done) : NULL;
-
-		if (!segment)
-			break;
-		if (!segment->framework)
-			tensor_sources_add(&process->tensors.sources, segment);
-		segment->framework = framework + 1;
-		if (segment->ts_ns > newest_ns)
-			newest_ns = segment->ts_ns;
-		if (segment->addr + segment->size_bytes - addr <= done)
-			break; /* beyond the last address */
-		done = segment->addr + segment->size_bytes - addr;
-	}
-	return newest_ns;
-}
-
 /* A block has been given to the thread. */
 static void segments_note(struct process *process, struct tensor_device *device,
 			  const struct ms_tensor *record)
 {
 	struct tensors *tensors = &process->tensors;
-	const uint64_t newest_ns = segments_mark(process, (uint8_t)record->framework, record->addr,
-						 (uint64_t)record->size);
+	const uint64_t newest_ns = tensor_sources_mark(process, (uint8_t)record->framework,
+						       record->addr, (uint64_t)record->size);
 
 	if (!is_pending(tensors, record->event.tid))
 		return;
@@ -305,16 +260,12 @@ static void block_remove(struct tensors *tensors, size_t place, struct tensor_ch
 {
 	struct tensor_block *block = &tensors->blocks[place];
 	struct tensor_device *device;
-	size_t i;
 
 	change->ended = *block;
-	for (i = 0; i < tensors->devices_count; i++) {
-		device = &tensors->devices[i];
-		if (device->device != block->device)
-			continue;
+	device = tensors_device(tensors, block->framework, block->device);
+	if (device) {
 		device->live_bytes -= block->bytes;
 		device->live_count--;
-		break;
 	}
 	map_remove(&tensors->places, block->addr);
 	if (place == --tensors->count)
@@ -332,6 +283,7 @@ static int block_add(struct process *process, struct tensor_device *device,
 					    .bytes = record->size,
 					    .made_ns = record->event.ts_ns,
 					    .device = record->device,
+					    .framework = record->framework,
 					    .stack = record->flags & MS_TENSOR_STACK ?
 							     record->event.stack :
 							     0 };
@@ -370,7 +322,8 @@ static void block_free(struct tensors *tensors, struct tensor_device *device,
 		return;
 	}
 	if (tensors->blocks[*known].bytes != (uint64_t)-record->size ||
-	    tensors->blocks[*known].device != record->device)
+	    tensors->blocks[*known].device != record->device ||
+	    tensors->blocks[*known].framework != record->framework)
 		device->differences++;
 	block_remove(tensors, *known, change);
 }
@@ -420,8 +373,8 @@ static int moments_note(struct process *process, struct tensor_device *device,
 	return err;
 }
 
-int tensors_apply(struct process *process, const struct ms_tensor *record,
-		  struct tensor_change *change)
+static int apply(struct process *process, const struct ms_tensor *record,
+		 struct tensor_change *change)
 {
 	struct tensors *tensors = &process->tensors;
 	struct tensor_device *device;
@@ -429,7 +382,6 @@ int tensors_apply(struct process *process, const struct ms_tensor *record,
 	bool is_new;
 	int err = 0;
 
-	*change = (struct tensor_change){ 0 };
 	if (is_absurd(record)) {
 		tensors->absurd++;
 		return 0;
@@ -457,7 +409,30 @@ int tensors_apply(struct process *process, const struct ms_tensor *record,
 	/* A program that begins has nothing yet, but the first record may come late. */
 	device->differences += !is_new && expected != record->allocated;
 	device_told(device, record);
+	device->allocator = record->flags & MS_TENSOR_UNTOLD ? change->allocator : 0;
 	return err;
+}
+
+int tensors_apply(struct process *process, const struct ms_tensor *record,
+		  struct tensor_change *change)
+{
+	struct ms_tensor told = *record;
+
+	*change = (struct tensor_change){ 0 };
+	if (record->flags & MS_TENSOR_UNTOLD) {
+		change->allocator = record->reserved;
+		if (!tensor_totals_tell(process, &told))
+			return 0;
+	} else if (record->action != MS_TENSOR_CHANGE &&
+		   record->action != MS_TENSOR_OUT_OF_MEMORY) {
+		process->tensors.absurd++;
+		return 0;
+	}
+	change->device = told.device;
+	change->allocated = told.allocated;
+	change->reserved = told.reserved;
+	change->is_told = true;
+	return apply(process, &told, change);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */

@@ -28,12 +28,16 @@ struct tensor_block {
 	uint64_t addr, bytes;
 	uint64_t made_ns; /* CLOCK_MONOTONIC */
 	int32_t device;
-	uint32_t stack; /* id of where it was asked for, of ledger/stacks.h; 0: not known */
+	uint16_t framework; /* enum ms_framework */
+	uint32_t stack;     /* id of where it was asked for, of ledger/stacks.h; 0: not known */
 };
 
-/* What a record did to blocks that are known; 0 bytes: nothing. */
 struct tensor_change {
-	struct tensor_block given, ended;
+	struct tensor_block given, ended; /* blocks that are known; 0 bytes: none */
+	bool is_told;                     /* what follows: the totals afterwards, */
+	int32_t device;                   /* and of what device; -1: not known */
+	uint64_t allocated, reserved;
+	uint64_t allocator; /* its address; 0: not said */
 };
 
 struct tensor_peak {
@@ -44,6 +48,7 @@ struct tensor_peak {
 struct tensor_device {
 	int32_t device;     /* ordinal as the process sees it; -1: not said */
 	uint16_t framework; /* enum ms_framework */
+	uint64_t allocator; /* its address, of one that does not tell totals; else 0 */
 	uint64_t allocated; /* as told last; of a process that exited: then */
 	uint64_t reserved;
 	struct tensor_peak peak_allocated, peak_reserved;
@@ -69,6 +74,7 @@ struct tensors {
 	struct tensor_sources sources;
 	uint64_t absurd; /* records that cannot be true, which nothing was made of */
 	uint64_t others; /* blocks and devices that found no place */
+	bool is_partial; /* an allocator that does not tell totals had blocks before */
 	/* The last request of the driver that failed for want of memory; 0: none did. */
 	uint64_t failed_ns;
 	uint64_t failed_since_ns; /* the first of those that belong together */
@@ -89,6 +95,10 @@ uint64_t tensor_device_before(const struct tensor_device *device);
  * allocator's device, or memory from before tracing.
  */
 bool tensors_rest(const struct process *process, uint64_t *bytes);
+
+/* NULL: it has none. */
+struct tensor_device *tensors_device(const struct tensors *tensors, uint16_t framework,
+				     int32_t number);
 
 /* The block that an address lies at the beginning of; NULL: none is known. */
 const struct tensor_block *tensors_find(const struct tensors *tensors, uint64_t addr);

@@ -128,16 +128,41 @@ static struct field_value get_tensor_action(const struct event *event, const str
 	(void)change;
 	if (tensor->action == MS_TENSOR_OUT_OF_MEMORY)
 		return text_value("out_of_memory");
-	return text_value(tensor->size < 0 ? "free" : "alloc");
+	return text_value(tensor->size < 0 || tensor->action == MS_TENSOR_BACK ? "free" : "alloc");
+}
+
+/* As told or, of an allocator that does not tell, as known: of blocks of the host, it is not. */
+static struct field_value tensor_total(const struct event *event, const struct change *change,
+				       uint64_t told, uint64_t known)
+{
+	const bool is_told = !(tensor_of(event)->flags & MS_TENSOR_UNTOLD);
+
+	return (struct field_value){ .known = is_told || change->tensor.is_told,
+				     .number = is_told ? told : known };
+}
+
+static struct field_value get_tensor_allocated(const struct event *event,
+					       const struct change *change)
+{
+	return tensor_total(event, change, tensor_of(event)->allocated, change->tensor.allocated);
+}
+
+static struct field_value get_tensor_reserved(const struct event *event,
+					      const struct change *change)
+{
+	return tensor_total(event, change, tensor_of(event)->reserved, change->tensor.reserved);
 }
 
 static struct field_value get_tensor_size(const struct event *event, const struct change *change)
 {
-	const uint64_t size = tensor_of(event)->size;
+	const struct ms_tensor *tensor = tensor_of(event);
+	const uint64_t size = tensor->size;
 
-	(void)change;
-	return (struct field_value){ .known = true,
-				     .number = tensor_of(event)->size < 0 ? -size : size };
+	/* What came back says its address alone. */
+	if (tensor->action == MS_TENSOR_BACK)
+		return (struct field_value){ .known = change->tensor.ended.bytes,
+					     .number = change->tensor.ended.bytes };
+	return (struct field_value){ .known = true, .number = tensor->size < 0 ? -size : size };
 }
 
 static struct field_value get_tensor_stack(const struct event *event, const struct change *change)
@@ -149,9 +174,11 @@ static struct field_value get_tensor_stack(const struct event *event, const stru
 
 static struct field_value get_tensor_device(const struct event *event, const struct change *change)
 {
-	(void)change;
-	return (struct field_value){ .known = tensor_of(event)->device >= 0,
-				     .number = tensor_of(event)->device };
+	const int32_t device = tensor_of(event)->flags & MS_TENSOR_UNTOLD ?
+				       (change->tensor.is_told ? change->tensor.device : -1) :
+				       tensor_of(event)->device;
+
+	return (struct field_value){ .known = device >= 0, .number = device };
 }
 
 /* ---- markers --------------------------------------------------------------------------------- */

@@ -107,10 +107,33 @@ static bool is_mapped(const struct report_recording *recording, const struct fin
 	return at && at->mapped * 2 > at->count;
 }
 
+/* To programs with TensorFlow or JAX; NULL: what is said to all is right for them, too. */
+static const char *bfc_suggestion(enum finding_rule rule)
+{
+	switch (rule) {
+	case FINDING_LEAK_GROWTH:
+		return "Look for what keeps these tensors alive: a list or cache of arrays that is only"
+		       " added to (jax.live_arrays() lists them), results that are never deleted"
+		       " (x.delete()), functions that are traced and compiled anew each time.";
+	case FINDING_FRAGMENTATION:
+		return "What is free lies between blocks that live on: make those first, let sizes"
+		       " differ less, or donate buffers (jax.jit's donate_argnums). An allocator"
+		       " of the driver's helps, too: TF_GPU_ALLOCATOR=cuda_malloc_async.";
+	case FINDING_CACHE_KEPT:
+		return "Let TensorFlow or JAX take less from the driver: set_memory_growth,"
+		       " XLA_PYTHON_CLIENT_PREALLOCATE=false, or a lower"
+		       " XLA_PYTHON_CLIENT_MEM_FRACTION. What it has it does not give back.";
+	default:
+		return NULL;
+	}
+}
+
 /* What a rule suggests to some, to whom its words for all say nothing new; NULL: no such case. */
 static const char *special_suggestion(const struct report_recording *recording,
 				      const struct finding *finding)
 {
+	if (finding->framework == MS_FRAMEWORK_BFC && bfc_suggestion(finding->rule))
+		return bfc_suggestion(finding->rule);
 	if (finding->rule == FINDING_FRAGMENTATION)
 		return is_mapped(recording, finding) ?
 			       "Its memory is mapped side by side already (expandable_segments): what"

@@ -403,8 +403,9 @@ static int attach_alone(struct attachment *attachment, const struct programs *pr
 	return err;
 }
 
-int attachment_open_framework(struct attachment *attachment, struct programs *programs,
-			      const struct attachment_site *site, struct detacher *detacher)
+/* Of a framework's functions, all, or those whose results are wanted. */
+static int attach_framework(struct attachment *attachment, const struct programs *programs,
+			    const struct attachment_site *site, bool on_return)
 {
 	const struct library *library = site->library;
 	uint64_t offsets[FRAMEWORK_ROWS_COUNT], cookies[FRAMEWORK_ROWS_COUNT];
@@ -412,12 +413,12 @@ int attachment_open_framework(struct attachment *attachment, struct programs *pr
 		.path = site->path, .offsets = offsets, .cookies = cookies, .pid = site->pid
 	};
 	size_t i;
-	int err;
 
-	*attachment = (struct attachment){ .library = library, .detacher = detacher };
 	for (i = 0; i < library->frameworks_count; i++) {
 		const struct library_point *function = &library->frameworks[i];
 
+		if (on_return && !framework_row_returns(function->row))
+			continue;
 		if (placement_has_changed(library, function, site->pid)) {
 			log_warning("%s: process %d has changed the code of %s, as inline hooks do;"
 				    " it is not probed, so its calls will not be seen",
@@ -427,10 +428,24 @@ int attachment_open_framework(struct attachment *attachment, struct programs *pr
 		offsets[link_site.count] = function->file_offset;
 		cookies[link_site.count++] = MS_COOKIE(function->row, 0);
 	}
-	err = attach_alone(attachment, programs, PROGRAM_TENSOR, &link_site, false);
+	return attach_alone(attachment, programs,
+			    on_return ? PROGRAM_TENSOR_RETURN : PROGRAM_TENSOR, &link_site,
+			    on_return);
+}
+
+/* Returns first: a request that is under way then has had no entry, and is left alone. */
+int attachment_open_framework(struct attachment *attachment, struct programs *programs,
+			      const struct attachment_site *site, struct detacher *detacher)
+{
+	int err;
+
+	*attachment = (struct attachment){ .library = site->library, .detacher = detacher };
+	err = attach_framework(attachment, programs, site, true);
+	if (!err)
+		err = attach_framework(attachment, programs, site, false);
 	if (err)
-		log_debug("%s: cannot attach to the allocator of process %d: %s", library->name,
-			  site->pid, strerror(-err));
+		log_debug("%s: cannot attach to the allocator of process %d: %s",
+			  site->library->name, site->pid, strerror(-err));
 	return hold_or_close(attachment, err);
 }
 

@@ -155,8 +155,8 @@ static void add_other(struct dump_input *reading, const struct elf_function *fun
 
 	if (function->is_exported && !function->is_indirect && !strcmp(function->name, "ioctl"))
 		library->ioctl_offset = function->file_offset;
-	row = function->is_indirect ? -1 : framework_find(function->name);
-	if (row >= 0 && function->is_exported)
+	row = function->is_indirect ? -1 : framework_find(function->name, function->is_exported);
+	if (row >= 0)
 		add_point(reading, function, row, library->frameworks, &library->frameworks_count);
 	row = function->is_indirect ? -1 : ask_find(function->name);
 	if (row >= 0)

@@ -64,7 +64,7 @@ struct library {
 	bool readable;         /* a 64-bit ELF file for this machine */
 	bool go;               /* made by the Go toolchain */
 	uint64_t ioctl_offset; /* in the file, if it is a C library: of ioctl(); 0: it is none */
-	/* Of frameworks' allocators, exported: a row is one of bpf/frameworks.def. */
+	/* Of frameworks' allocators: a row is one of bpf/frameworks.def. */
 	struct library_point frameworks[FRAMEWORK_ROWS_COUNT];
 	size_t frameworks_count;
 	/* By which a thread asks where it is: a row is one of bpf/asks.def. */

@@ -79,6 +79,9 @@ static void choose_programs(struct memscope_bpf *skeleton, const struct programs
 		bpf_program__set_expected_attach_type(choice[i].program, type);
 	}
 	bpf_program__set_autoload(skeleton->progs.ms_tensor, options->tensors);
+	bpf_program__set_autoload(skeleton->progs.ms_tensor_return, options->tensors);
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor_return,
+					      strategy_attach_type(strategy, true));
 	bpf_program__set_autoload(skeleton->progs.ms_marker, options->markers || options->marks);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
 					      strategy_attach_type(strategy, true));
@@ -341,6 +344,7 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_ASK_RETURN] = skeleton->progs.ms_ask_return,
 		[PROGRAM_ASK_SESSION] = skeleton->progs.ms_ask_session,
 		[PROGRAM_TENSOR] = skeleton->progs.ms_tensor,
+		[PROGRAM_TENSOR_RETURN] = skeleton->progs.ms_tensor_return,
 		[PROGRAM_HAND] = skeleton->progs.ms_hand,
 		[PROGRAM_MARKER] = skeleton->progs.ms_marker,
 	};

@@ -69,6 +69,7 @@ enum program {
 	PROGRAM_ASK_SESSION,
 	/* Entries alone, or returns, whatever the strategy: */
 	PROGRAM_TENSOR,
+	PROGRAM_TENSOR_RETURN,
 	PROGRAM_HAND, /* if `gpu_times` */
 	PROGRAM_MARKER,
 };

@@ -62,8 +62,7 @@ static void target_free(struct targets *targets, struct target *target)
 	report(target, UINT64_MAX);
 	target_asks_close(&target->asks, &site);
 	/* Before what is called less often: see placement_init(). */
-	if (target->tensors.fds)
-		attachment_close(&target->tensors);
+	target_tensors_close(&target->tensors);
 	target_markers_close(&target->markers);
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
@@ -73,8 +72,6 @@ static void target_free(struct targets *targets, struct target *target)
 	free(target->unread);
 	if (target->libc_fd >= 0)
 		close(target->libc_fd);
-	if (target->framework_fd >= 0)
-		close(target->framework_fd);
 	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -176,7 +173,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 
 	if (!target)
 		return -ENOMEM;
-	target->libc_fd = target->framework_fd = -1;
+	target->libc_fd = -1;
 	target->pidfd = open_process(pid, level, &info);
 	err = target->pidfd < 0 ? target->pidfd : 0;
 	if (!err)
@@ -358,39 +355,6 @@ static void note_libc(struct target *target, const struct library *library, int 
 	target->libc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Once both are known, CUDA and the framework. */
-static void attach_tensors(struct targets *targets, struct target *target)
-{
-	char path[64];
-	const struct attachment_site site = { .path = path,
-					      .library = target->framework,
-					      .pid = target->pid };
-
-	if (target->framework_fd < 0 || !target_has_probes(target))
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", target->framework_fd);
-	if (!attachment_open_framework(&target->tensors, targets->programs, &site,
-				       targets->detacher))
-		log_debug("%s: its tensors are seen in process %d", target->framework->path,
-			  target->pid);
-	close(target->framework_fd);
-	target->framework_fd = -1;
-}
-
-/* A program that the process executes may have another one. */
-static void note_framework(const struct targets *targets, struct target *target,
-			   const struct library *library, int fd)
-{
-	if (!targets->tensors || !library->frameworks_count || target->framework == library)
-		return;
-	if (target->tensors.fds)
-		attachment_close(&target->tensors);
-	if (target->framework_fd >= 0)
-		close(target->framework_fd);
-	target->framework = library;
-	target->framework_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-}
-
 static void note_markers(struct targets *targets, const struct library *library)
 {
 	size_t i;
@@ -403,7 +367,9 @@ static void note_markers(struct targets *targets, const struct library *library)
 static void attach_others(struct targets *targets, struct target *target)
 {
 	attach_ioctl(targets, target);
-	attach_tensors(targets, target);
+	if (target_has_probes(target))
+		target_tensors_attach(&target->tensors, targets->programs, targets->detacher,
+				      target->pid);
 }
 
 /* What the file is; NULL: it cannot be read, or is none. */
@@ -430,7 +396,8 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 	target_markers_add(&target->markers, targets->programs, targets->detacher, target->pid,
 			   library, file->fd);
 	if (file->mapped) {
-		note_framework(targets, target, library, file->fd);
+		if (targets->tensors)
+			target_tensors_note(&target->tensors, library, file->fd);
 		target_asks_add(&target->asks, library, file->fd);
 	}
 	return library;

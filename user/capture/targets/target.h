@@ -15,6 +15,7 @@
 #include "capture/attach/attachment.h"
 #include "capture/targets/target_asks.h"
 #include "capture/targets/target_markers.h"
+#include "capture/targets/target_tensors.h"
 #include "host/proc.h"
 
 struct target {
@@ -38,9 +39,7 @@ struct target {
 	int libc_fd;                /* its C library, while there is nothing to trace; or -1 */
 	const struct library *libc; /* NULL: none was found */
 	struct attachment ioctl;    /* to ioctl() of it: `fds` is NULL if it is not */
-	int framework_fd;           /* of `framework`, while there is nothing to trace; or -1 */
-	const struct library *framework; /* with an allocator that says what it does; or NULL */
-	struct attachment tensors;       /* to that: `fds` is NULL if it is not */
+	struct target_tensors tensors;
 	struct target_markers markers;
 	struct target_asks asks;
 	bool missed; /* calls were missed, or may have been, and no ATTACH says so */

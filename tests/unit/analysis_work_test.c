@@ -193,6 +193,62 @@ static void run_host_bound(struct run *run)
 	}
 }
 
+/* So many launches, each of which takes so long; and a wait after every 50. */
+static void launches(struct run *run, uint64_t launch_ns, uint64_t wait_ns)
+{
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		feed(run, record_taking(launch_ns, record_launch("cuLaunchKernel", 0x1234)));
+		wait_for(run, launch_ns / 4);
+		if (wait_ns && i % 50 == 49)
+			synchronise(run, wait_ns);
+	}
+}
+
+static void run_launch_bound(struct run *run)
+{
+	launches(run, 12 * US, 20 * US);
+}
+
+static void run_launch_bound_without_waits(struct run *run)
+{
+	launches(run, 12 * US, 0);
+}
+
+/* The device has more to do than it can. */
+static void run_launches_wait(struct run *run)
+{
+	launches(run, 80 * US, 20 * US);
+}
+
+static void run_launches_behind(struct run *run)
+{
+	launches(run, 12 * US, 200 * US);
+}
+
+/* Between its launches, the host does more than it launches. */
+static void run_few_launches(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 100000; i++) {
+		feed(run, record_taking(12 * US, record_launch("cuLaunchKernel", 0x1234)));
+		wait_for(run, 20 * US);
+	}
+}
+
+/* When they were, and how long they took, is not known. */
+static void run_launches_counted(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		wait_for(run, 100 * MS);
+		feed(run, record_launches("cuLaunchKernel", 0x1234, 8000));
+	}
+}
+
 /* Long gaps with work under way: nobody knows whether the device is idle. */
 static void run_gaps_with_work(struct run *run)
 {
@@ -398,6 +454,12 @@ static const struct program programs[] = {
 	{ "after exit", run_after_exit, {}, 0 },
 	{ "one waits", run_one_waits, {}, 0 },
 	{ "host-bound", run_host_bound, { { FINDING_HOST_BOUND, M, 0 } }, 1 },
+	{ "launch-bound", run_launch_bound, { { FINDING_LAUNCH_BOUND, H, 0 } }, 1 },
+	{ "launch-bound, without waits", run_launch_bound_without_waits, { { FINDING_LAUNCH_BOUND, M, 0 } }, 1 },
+	{ "launches that wait", run_launches_wait, {}, 0 },
+	{ "launches, the device behind", run_launches_behind, {}, 0 },
+	{ "few launches", run_few_launches, {}, 0 },
+	{ "launches, counted", run_launches_counted, {}, 0 },
 	{ "gaps with work", run_gaps_with_work, {}, 0 },
 	{ "gaps without work", run_gaps_without_work, { { FINDING_HOST_BOUND, M, 0 } }, 1 },
 	{ "idle server", run_idle_server, {}, 0 },

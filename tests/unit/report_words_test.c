@@ -114,7 +114,7 @@ static void test_launches_that_were_counted(void **state)
 			      " --launches=all)");
 	/* And there was no time for the others. */
 	assert_has(&texts.md,
-		   "Not looked for: sync-bound, copy-bound, alloc-bound, host-bound,"
+		   "Not looked for: sync-bound, copy-bound, alloc-bound, launch-bound, host-bound,"
 		   " input-bound, cpu-contention, host-memory-pressure (less"
 		   " time was recorded than bound-time); memory-pressure (no program asked");
 	assert_has_not(&texts.md, "no churn, no bottleneck");

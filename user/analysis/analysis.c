@@ -9,6 +9,7 @@
 #include "analysis/churn.h"
 #include "analysis/copies.h"
 #include "analysis/failed_calls.h"
+#include "analysis/host_time.h"
 #include "analysis/leaks.h"
 #include "analysis/oom.h"
 #include "analysis/piles.h"
@@ -236,7 +237,7 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 		err = piles_event(activity, event, change);
 	if (err)
 		return err;
-	bottlenecks_event(activity, event);
+	host_time_event(activity, event);
 	note_work(activity, event);
 	switch (event->probe->spec.op) {
 	case MS_OP_ALLOC:

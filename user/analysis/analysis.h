@@ -62,6 +62,8 @@
 	X(sync_share,        "sync-time",         50,          PERCENT, "so much of a window in synchronisation: it is bound by that") \
 	X(copy_share,        "copy-time",         20,          PERCENT, "so much of a window in copies: it is bound by that") \
 	X(alloc_share,       "alloc-time",        10,          PERCENT, "so much of a window in allocations and frees: it is bound by that") \
+	X(launch_share,      "launch-time",       50,          PERCENT, "so much of a window in calls that launch: it is bound by that") \
+	X(long_launch_ns,    "long-launch",       50000,       NS,      "launches that take so long on average wait for the device") \
 	X(idle_share,        "idle-time",         10,          PERCENT, "so much of a window in gaps between calls with the device known to be idle: the host bounds it") \
 	X(input_share,       "input-time",        25,          PERCENT, "a host that computed for less of its time than this while the device was idle waited for input") \
 	X(gpu_idle_share,    "gpu-idle-time",     30,          PERCENT, "a GPU that was idle, by CUPTI's times, for so much of the time in which it had work has too little to do") \

@@ -115,6 +115,7 @@ enum rule_blind {
 	RULE_BLIND_TO_ORDER,     /* which call came before which */
 	RULE_BLIND_TO_PINNED,    /* which host memory is page-locked */
 	RULE_BLIND_FOR_NOW,      /* more than a moment */
+	RULE_BLIND_TO_LAUNCHES,  /* the same, and each launch */
 	RULE_BLIND_TO_GROWTH,    /* time enough for growth */
 	RULE_BLIND_TO_EXIT,      /* the end of a process */
 	RULE_BLIND_TO_WINDOW,    /* the window that was asked for */

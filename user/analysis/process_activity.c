@@ -91,6 +91,7 @@ static void activity_add(struct activity_slice *sum, const struct activity_slice
 	sum->sync_ns += slice->sync_ns;
 	sum->copy_ns += slice->copy_ns;
 	sum->alloc_ns += slice->alloc_ns;
+	sum->launch_ns += slice->launch_ns;
 	sum->other_ns += slice->other_ns;
 	sum->idle_ns += slice->idle_ns;
 	sum->pause_ns += slice->pause_ns;

@@ -17,9 +17,9 @@
 
 /* What a process did in a piece of its time. */
 struct activity_slice {
-	uint64_t sync_ns, copy_ns, alloc_ns, other_ns; /* in calls, of all threads */
-	uint64_t idle_ns;                              /* between calls, the device idle too */
-	uint64_t pause_ns;                             /* longer than a program that has work */
+	uint64_t sync_ns, copy_ns, alloc_ns, launch_ns, other_ns; /* in calls, of all threads */
+	uint64_t idle_ns;  /* between calls, the device idle too */
+	uint64_t pause_ns; /* longer than a program that has work */
 	uint64_t syncs, copies, async_copies, allocs, launches;
 	uint64_t short_syncs;
 	uint64_t copy_bytes;

@@ -30,6 +30,7 @@ static bool is_timed(enum finding_rule rule)
 	case FINDING_SYNC_BOUND:
 	case FINDING_COPY_BOUND:
 	case FINDING_ALLOC_BOUND:
+	case FINDING_LAUNCH_BOUND:
 	case FINDING_HOST_BOUND:
 		return true;
 	default:

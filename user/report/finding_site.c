@@ -12,6 +12,8 @@ uint32_t report_finding_call_ops(enum finding_rule rule)
 		return 1u << MS_OP_SYNC;
 	case FINDING_COPY_BOUND:
 		return 1u << MS_OP_COPY;
+	case FINDING_LAUNCH_BOUND:
+		return 1u << MS_OP_LAUNCH;
 	case FINDING_ALLOC_BOUND:
 	case FINDING_TEMPORARY: /* by its function */
 		return 1u << MS_OP_ALLOC;

@@ -181,16 +181,27 @@ static bool has_launches(const struct report_recording *recording)
 	return recording->state->more && recording->state->more->launches;
 }
 
+static const char *blind_to_launches(const struct report_recording *recording)
+{
+	return recording->coverage.launches_summed && has_launches(recording) ?
+		       "launches were only counted: record with --launches=all" :
+		       NULL;
+}
+
 static const char *blind_to_order(const struct report_recording *recording)
 {
-	if (recording->coverage.copies_summed)
-		return "copies were summed up: record with --copies=all";
-	if (recording->coverage.launches_summed && has_launches(recording))
-		return "launches were only counted: record with --launches=all";
-	return NULL;
+	return recording->coverage.copies_summed ?
+		       "copies were summed up: record with --copies=all" :
+		       blind_to_launches(recording);
 }
 
 #define TOO_SHORT "less time was recorded than "
+
+static const char *blind_for_now(const struct report_recording *recording)
+{
+	return none_of(recording, any_call, was_seen_for_bound_time) ? TOO_SHORT "bound-time" :
+								       NULL;
+}
 
 bool report_is_too_short(const char *why)
 {
@@ -232,9 +243,10 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 			       "which host memory is page-locked is not known" :
 			       NULL;
 	case RULE_BLIND_FOR_NOW:
-		return none_of(recording, any_call, was_seen_for_bound_time) ?
-			       "less time was recorded than bound-time" :
-			       NULL;
+		return blind_for_now(recording);
+	case RULE_BLIND_TO_LAUNCHES:
+		return blind_for_now(recording) ? blind_for_now(recording) :
+						  blind_to_launches(recording);
 	case RULE_BLIND_TO_GROWTH:
 		return blind_to_growth(recording, least);
 	case RULE_BLIND_TO_EXIT:

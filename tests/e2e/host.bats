@@ -8,7 +8,18 @@ load helpers
 bats_require_minimum_version 1.5.0
 
 teardown() {
+	[ -z "${HOGS:-}" ] || kill $HOGS 2> /dev/null || true
 	remove_group
+}
+
+# Records ffmpeg, run by $@, until it has long enough been short of CPU time; what was found of it.
+starve_ffmpeg() {
+	rm -f a.mscope
+	# shellcheck disable=SC2046,SC2086 # words
+	"$MEMSCOPE" record -q -f $MASK -o a.mscope --host=500ms --launches=all -- "$@" $(ffmpeg_command 400)
+	"$MEMSCOPE" report -f json -o report.json a.mscope
+	jq -c '.recordings[0].processes[] | select(.comm == "ffmpeg") | .pid' report.json > pid
+	jq -c --slurpfile pid pid '[.recordings[0].findings[] | select(.rule == "cpu-contention" and .pid == $pid[0])] | length' report.json
 }
 
 # Two seconds of CPU time, beside a rival on the same CPU, looked at each second at most.
@@ -64,6 +75,24 @@ verdicts() {
 	[ "$(of_process .throttled)" -gt 0 ]
 	verdicts | grep -qx cpu-contention
 	[ "$(of_process .throttled_ns)" -gt 0 ]
+}
+
+@test "ffmpeg, with others on its CPU or throttled, is said to have too little CPU time" {
+	local i
+
+	for ((i = 0; i < 3; i++)); do
+		taskset -c 0 sh -c 'while :; do :; done' 3>&- 6>&- &
+		HOGS="${HOGS:-} $!"
+	done
+	assert_equal "$(starve_ffmpeg taskset -c 0)" 1
+	# shellcheck disable=SC2086 # several
+	kill $HOGS
+	HOGS=
+	"$MEMSCOPE" report -f md a.mscope > report.md
+	grep -q '^\*\*F[0-9]* cpu-contention\*\*: ffmpeg' report.md
+	throttled_group 10000 50000
+	assert_equal "$(starve_ffmpeg "${IN_GROUP[@]}")" 1
+	jq -e --slurpfile pid pid '.recordings[0].processes[] | select(.pid == $pid[0]) | .host.throttled > 0' report.json
 }
 
 @test "a program that sleeps in its waits has no contention" {

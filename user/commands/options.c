@@ -152,7 +152,10 @@ static int take_spelling(struct parser *parser, const struct spelling *spelling,
 		log_error("%s: %s", word, spelling->text);
 		return fail(parser, EXIT_USAGE);
 	}
-	if (spelling->means == SPELLING_OPTION) {
+	if (spelling->means == SPELLING_NOTHING) {
+		if (spelling->value && !value && !next_word(parser, word, spelling->value))
+			return -1;
+	} else if (spelling->means == SPELLING_OPTION) {
 		row = row_named(parser->command, spelling->option);
 		if (take_option(parser, row, word, spelling->value ? spelling->value : value))
 			return -1;
@@ -203,6 +206,12 @@ static bool is_long_name(const struct command *command, const char *word)
 	return length > 1 && row && !row->name[length];
 }
 
+/* Whether it asks for nothing, and has no value. */
+static bool is_flag(const struct spelling *spelling)
+{
+	return spelling && spelling->means == SPELLING_NOTHING && !spelling->value;
+}
+
 /* "-c", "-cp", "-p4711" */
 static int take_letters(struct parser *parser, const char *word)
 {
@@ -220,6 +229,12 @@ static int take_letters(struct parser *parser, const char *word)
 			row ? NULL : spelling_find(parser->command->name, name);
 		const char *value = letter[1] ? letter + 1 : NULL;
 
+		/* "-tt" and "-yy" are said once; others may follow. */
+		if (is_flag(spelling)) {
+			letter += strspn(letter, name + 1) - 1;
+			err = take_spelling(parser, spelling, name, NULL);
+			continue;
+		}
 		if (spelling)
 			return take_spelling(parser, spelling, name, value);
 		if (!row)

@@ -152,6 +152,18 @@ static void refuse_event(const struct option_row *row, const char *text)
 		  row->argument, hints[i].hint);
 }
 
+/* Of strace, it is every call that gives or takes memory; here, what the driver says of it. */
+static uint32_t what_memory_means(bool strace)
+{
+	if (!strace) {
+		log_info("-e memory: what the driver is asked about memory (cuMemGetInfo);"
+			 " allocations and frees are -e alloc,free");
+		return 0;
+	}
+	log_info("-e trace=memory: with allocations and frees, as -e alloc,free,memory");
+	return 1u << MS_OP_ALLOC | 1u << MS_OP_FREE;
+}
+
 int selection_parse_events(const struct option_row *row, const char *value, void *settings)
 {
 	struct selection *selection = place(row, settings);
@@ -159,10 +171,17 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 	const size_t before = strncmp(value, "trace=", 6) ? 0 : 6;
 	char *copy = strdup(value + before), *rest = copy, *text;
 	int err = copy ? 0 : -ENOMEM;
+	bool strace = before;
 
 	while (!err && (text = strsep(&rest, ","))) {
 		int op = find_op(text);
 
+		if (*text == '%' && text[1]) {
+			strace = true;
+			op = find_op(++text);
+		}
+		if (op == MS_OP_MEMORY)
+			selection->ops |= what_memory_means(strace);
 		if (!strcmp(text, "all")) {
 			selection->ops |= ALL_OPS;
 		} else if (op >= 0) {

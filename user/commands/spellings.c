@@ -12,6 +12,8 @@
 #define MEANS(option, value, text) SPELLING_OPTION, option, value, text
 #define FILE_OPERAND(text) SPELLING_OPERAND, NULL, NULL, text
 #define ADVICE(text) SPELLING_ADVICE, NULL, NULL, text
+#define ANYWAY(text) SPELLING_NOTHING, NULL, NULL, text
+#define ANYWAY_VALUE(value, text) SPELLING_NOTHING, NULL, value, text
 
 #define TRACE_STACKS "it is --stack here"
 #define RECORD_STACKS "it is --stacks=alloc here"
@@ -25,6 +27,11 @@
 	"its processes are chosen by --cgroup PATH, as /proc/PID/cgroup has it; of a recording:" \
 	" report --container ID"
 #define BOUNDED "write --ring 1G: the newest events are kept, in at most so much"
+#define TCPDUMP \
+	"in place of -C 10 -W 5 of tcpdump write --ring 50M: the newest events are kept, in at most" \
+	" so much"
+#define TIME_IS_SHOWN "each line has the time anyway"
+#define TOOK_IS_SHOWN "each line has how long the call took anyway"
 #define LEAK_GATE "write --fail-on leak: exit code 8 if there is one"
 #define COLOURS "there are colours on a terminal alone; NO_COLOR=1 turns them off"
 #define EACH_PROCESS "it shows each process; for some: --json | jq"
@@ -73,7 +80,8 @@ static const struct spelling spellings[] = {
 	{ "record", "--overwrite", ADVICE(BOUNDED) },
 	{ "record", "--rotate", ADVICE(BOUNDED) },
 	{ "record", "--limit-size", ADVICE(BOUNDED) },
-	{ "record", "-W", ADVICE(BOUNDED) },
+	{ "record", "-C", ADVICE(TCPDUMP) },
+	{ "record", "-W", ADVICE(TCPDUMP) },
 	/* One name in trace, another in record. */
 	{ "record", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ "record", "--call-graph", ADVICE("write --stacks=alloc: stacks are walked by unwind tables") },
@@ -84,14 +92,23 @@ static const struct spelling spellings[] = {
 	{ "report", "--leak-check", ADVICE(LEAK_GATE) },
 	{ "report", "--error-exitcode", ADVICE(LEAK_GATE) },
 	/* strace */
-	{ "trace", "-t", ADVICE("each line has the time already; leave it out") },
-	{ "trace", "-r", ADVICE("each line has the time already; leave it out") },
-	{ "trace", "-T", ADVICE("each line has how long the call took already; leave it out") },
-	{ "trace", "-C", ADVICE("the summary comes after the lines anyway; leave it out") },
-	{ "trace", "-y", ADVICE("addresses and streams are shown anyway; leave it out") },
-	{ "trace", "-s", ADVICE("nothing is cut short: -s of strace has no use here") },
+	{ "trace", "-t", ANYWAY(TIME_IS_SHOWN) },
+	{ "trace", "-r", ANYWAY(TIME_IS_SHOWN) },
+	{ "trace", "--absolute-timestamps", ANYWAY(TIME_IS_SHOWN) },
+	{ "trace", "--relative-timestamps", ANYWAY(TIME_IS_SHOWN) },
+	{ "trace", "-T", ANYWAY(TOOK_IS_SHOWN) },
+	{ "trace", "--syscall-times", ANYWAY(TOOK_IS_SHOWN) },
+	{ "trace", "-C", ANYWAY("the summary comes after the lines anyway") },
+	{ "trace", "--summary", ANYWAY("the summary comes after the lines anyway; -c shows it alone") },
+	{ "trace", "-y", ANYWAY("addresses and streams are shown anyway") },
+	{ "trace", "--decode-fds", ANYWAY("addresses and streams are shown anyway") },
+	{ "trace", "-s", ANYWAY_VALUE("LENGTH", "nothing is cut short anyway") },
+	{ "trace", "--string-limit", ANYWAY_VALUE("LENGTH", "nothing is cut short anyway") },
+	{ "trace", "--no-abbrev", ANYWAY("nothing is cut short anyway") },
+	{ "trace", "--seccomp-bpf", ANYWAY("programs are not stopped anyway") },
 	{ "trace", "-Z", ADVICE("failed calls are shown in any case; for them alone: --json, and select(.result != 0) of jq") },
-	{ "trace", "-w", ADVICE("the times of -c are those that pass, as of strace -cw; leave it out") },
+	{ "trace", "-w", ANYWAY("the times of -c are those that pass, as of strace -cw") },
+	{ "trace", "--summary-wall-clock", ANYWAY("the times of -c are those that pass, as of strace -cw") },
 	{ "trace", "-S", ADVICE("-c sorts by total time; leave it out") },
 	{ "trace", "-k", MEANS("stack", NULL, TRACE_STACKS) },
 	{ "record", "-k", MEANS("stacks", "alloc", RECORD_STACKS) },
@@ -183,7 +200,7 @@ static const struct spelling spellings[] = {
 	{ NULL, "--pager", ADVICE("write | less") },
 	{ NULL, "--no-pager", ADVICE("there is none; leave it out") },
 	{ NULL, "--width", ADVICE("COLUMNS=80 is 80 columns") },
-	{ "trace", "--timestamps", ADVICE("each line has the time already; leave it out") },
+	{ "trace", "--timestamps", ANYWAY(TIME_IS_SHOWN) },
 	{ "check", "--all", ADVICE("check looks at the machine, and with -p at one process") },
 	{ "diff", "--baseline", FILE_OPERAND("not needed: A is the first of the two files") },
 	/* For those who know another command of ours. */

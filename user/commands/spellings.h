@@ -10,6 +10,7 @@
 enum spelling_meaning {
 	SPELLING_OPTION,  /* it stands for an option */
 	SPELLING_OPERAND, /* its value is an operand */
+	SPELLING_NOTHING, /* it asks for what is so anyway: it is taken, and that is said */
 	SPELLING_ADVICE,  /* it cannot be done; what to type is said */
 };
 
@@ -18,7 +19,7 @@ struct spelling {
 	const char *word;     /* "-x" or "--name"; of a command, its name */
 	enum spelling_meaning means;
 	const char *option; /* its name */
-	const char *value;  /* that it always has; NULL: its own, or none */
+	const char *value;  /* that it always has; NULL: its own, or none; of NOTHING: what it is */
 	const char *text;   /* of a message, after "WORD: " */
 };
 

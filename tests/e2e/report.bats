@@ -532,3 +532,23 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_equal "$(in_report '.thresholds | map(select(.value != .default) | [.name, .value])')" \
 		'[["leak-size",3145728],["leak-time",1500000000],["sync-time",77]]'
 }
+
+@test "who held memory, by user, container, pod, job or name: the sums are those of the processes" {
+	local by
+
+	record -o one.mscope -- "$WORKLOADS/calls" 3
+	for by in user container pod job comm; do
+		"$MEMSCOPE" report -q -f json --by "$by" -o report.json one.mscope
+		valid report report.json
+		jq -e --arg by "$by" '.options.by == $by and (.recordings[0] | .groups.by == $by and
+			([.groups.list[].processes] | add) == (.processes | length) and
+			([.groups.list[].left_bytes] | add) ==
+				([.processes[].spaces[] | select(.space == "device" or .space == "pool" or .space == "managed" or
+					.space == "array" or .space == "graph" or .space == "physical").live.bytes] | add // 0))' report.json
+	done
+	"$MEMSCOPE" report -q -f json one.mscope | jq -e '.options.by == null and .recordings[0].groups == null'
+	"$MEMSCOPE" report -q --by user one.mscope > report.md
+	grep -q "^| $(id -un) | 1 | 0 | 0 B | " report.md
+	"$MEMSCOPE" report -q --by comm -f html one.mscope | grep -q 'id="r1-groups"\|Device and managed memory by'
+	"$MEMSCOPE" report -q --by comm -f text one.mscope | tr -s ' ' | grep -q '^ *calls 1 0 0 B'
+}

@@ -51,6 +51,11 @@ block() {
 	damage damaged.mscope 5000
 	run -7 --separate-stderr "$MEMSCOPE" verify --json run.mscope cut.mscope text.mscope damaged.mscope useless.mscope
 	echo "$output" > out.json
+	run -1 --separate-stderr "$MEMSCOPE" verify run.mscope cut.mscope text.mscope damaged.mscope nothing.mscope
+	[[ ${lines[-1]} == "total: 5 recordings: 1 whole, 1 cut short, 1 damaged, 1 not a dump, 1 not read; "*" events, "*" lost while recording" ]]
+	# One is no sum.
+	run -0 "$MEMSCOPE" verify run.mscope
+	[[ $output != *total:* ]]
 	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,cut short,not a dump,damaged,unusable"
 	/usr/bin/python3 - "$ROOT/docs/verify.schema.json" out.json << 'END'
 import json, sys, jsonschema

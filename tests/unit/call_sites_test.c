@@ -211,9 +211,30 @@ static void test_where_most_time_is_spent(void **state)
 	finish(&f);
 }
 
+/* Of those kinds alone that have stacks: others were not asked for. */
+static void test_without_a_stack(void **state)
+{
+	struct call_site_total total;
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	feed(&f, copy(0, 10, 5));
+	total = call_sites_unplaced(&f.sites);
+	assert_int_equal(total.calls, 0);
+	feed(&f, copy(STEP, 10, 7));
+	feed(&f, copy(UNKNOWN, 10, 6));
+	feed(&f, record_call("cuMemsetD8_v2"));
+	total = call_sites_unplaced(&f.sites);
+	assert_int_equal(total.calls, 2);
+	assert_int_equal(total.duration_ns, 11);
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_a_stack),
 		cmocka_unit_test(test_time_by_stack),
 		cmocka_unit_test(test_what_has_no_place),
 		cmocka_unit_test(test_the_same_python_lines_are_one_place),

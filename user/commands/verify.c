@@ -45,6 +45,7 @@ struct run {
 	struct settings settings;
 	struct writer writer;
 	struct json json;
+	struct verify_total total;
 	int code; /* the worst so far */
 };
 
@@ -68,6 +69,7 @@ static void tell(struct run *run, const char *path, const struct verification *v
 		verify_output_json(&run->json, path, verification);
 	else
 		verify_output_text(&run->writer.text, path, verification);
+	verify_total_add(&run->total, verification);
 	if (status == VERIFICATION_CUT_SHORT)
 		log_warning("%s: whole, except for its end", path);
 	if (status == VERIFICATION_INCOMPLETE)
@@ -93,6 +95,7 @@ static void verify_one(struct run *run, const char *path)
 	struct verification verification;
 	int err = verification_init(&verification);
 
+	run->total.count++;
 	verification.copy_path = run->settings.repair;
 	if (!err)
 		err = verification_add(&verification, path);
@@ -127,6 +130,8 @@ static void verify_all(struct run *run, char **paths)
 		json_close(&run->json, ']');
 		json_close(&run->json, '}');
 		string_append_char(&run->writer.text, '\n');
+	} else if (run->total.count > 1) {
+		verify_total_text(&run->writer.text, &run->total);
 	}
 	err = writer_close(&run->writer);
 	if (err && err != -EPIPE)

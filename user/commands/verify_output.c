@@ -273,6 +273,44 @@ void verify_output_text(struct string *out, const char *path,
 	append_oddities(out, verification);
 }
 
+/* ---- several --------------------------------------------------------------------------------- */
+
+void verify_total_add(struct verify_total *total, const struct verification *verification)
+{
+	const struct losses losses = losses_in(verification);
+
+	total->by_status[verification_status(verification)]++;
+	total->events += account_of(verification).calls;
+	total->lost += losses_count(&losses);
+	total->bytes += bytes_of(verification);
+}
+
+void verify_total_text(struct string *out, const struct verify_total *total)
+{
+	uint64_t read = 0;
+	const char *before = ": ";
+	char size[STRING_NUMBER_BYTES];
+	size_t i;
+
+	string_append_text(out, "total: ");
+	string_append_count(out, total->count, "recording", "recordings");
+	for (i = 0; i < sizeof(total->by_status) / sizeof(*total->by_status); i++) {
+		if (!total->by_status[i])
+			continue;
+		string_append_format(out, "%s%" PRIu64 " %s", before, total->by_status[i],
+				     verification_name(i));
+		read += total->by_status[i];
+		before = ", ";
+	}
+	if (read < total->count)
+		string_append_format(out, "%s%" PRIu64 " not read", before, total->count - read);
+	string_append_text(out, "; ");
+	string_append_count(out, total->events, "event", "events");
+	string_append_format(out, ", %s, ", string_size(size, total->bytes));
+	string_append_count(out, total->lost, "event", "events");
+	string_append_text(out, " lost while recording\n");
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_span(struct json *json, const struct verification_span *span)

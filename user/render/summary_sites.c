@@ -179,6 +179,19 @@ static void append_live(struct string *out, const struct summary *summary, size_
 	free(places.list);
 }
 
+static void append_unplaced(struct string *out, const struct call_sites *sites)
+{
+	const struct call_site_total total = call_sites_unplaced(sites);
+	char calls[STRING_NUMBER_BYTES], time[STRING_NUMBER_BYTES];
+
+	if (total.calls)
+		string_append_format(out,
+				     "  %s call%s had no call stack, and %s in no row above: %s\n",
+				     string_count(calls, total.calls), total.calls == 1 ? "" : "s",
+				     total.calls == 1 ? "is" : "are",
+				     string_duration(time, total.duration_ns));
+}
+
 static void append_calls(struct string *out, const struct summary *summary, size_t width)
 {
 	static const struct summary_column columns[] = {
@@ -217,6 +230,8 @@ static void append_calls(struct string *out, const struct summary *summary, size
 						  "", probe_at(rows[i].row)->symbol, chain.bytes });
 	}
 	append_more(out, count);
+	if (count)
+		append_unplaced(out, summary->call_sites);
 	out->failed |= chain.failed;
 	string_fini(&chain);
 	free(rows);

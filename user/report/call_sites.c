@@ -69,9 +69,16 @@ int call_sites_event(struct call_sites *sites, const struct state *state, const 
 	struct call_site_total total;
 
 	if (!call || !(call->known & MS_KNOWN_RESULT) ||
-	    call->flags & (MS_CALL_NESTED | MS_CALL_PART) ||
-	    !stacks_find(&state->stacks, event_stack_id(call)))
+	    call->flags & (MS_CALL_NESTED | MS_CALL_PART))
 		return 0;
+	total = (struct call_site_total){ .calls = event->count,
+					  .failed = event_succeeded(call) ? 0 : event->count,
+					  .duration_ns = call->duration_ns,
+					  .bytes = call->known & MS_KNOWN_SIZE ? call->size : 0 };
+	if (!stacks_find(&state->stacks, event_stack_id(call))) {
+		add_total(&sites->unplaced[event->probe->spec.op], &total);
+		return 0;
+	}
 	key = (struct call_site){ .process =
 					  event_process_key(call->event.pid, call->event.start_ns),
 				  .stack = event_stack_id(call),
@@ -81,13 +88,21 @@ int call_sites_event(struct call_sites *sites, const struct state *state, const 
 		sites->others += event->count;
 		return sites->count >= MOST ? 0 : -ENOMEM;
 	}
-	total = (struct call_site_total){ .calls = event->count,
-					  .failed = event_succeeded(call) ? 0 : event->count,
-					  .duration_ns = call->duration_ns,
-					  .bytes = call->known & MS_KNOWN_SIZE ? call->size : 0 };
 	add_total(&site->total, &total);
+	add_total(&sites->placed[event->probe->spec.op], &total);
 	sites->waits |= event->probe->spec.op != MS_OP_ALLOC;
 	return 0;
+}
+
+struct call_site_total call_sites_unplaced(const struct call_sites *sites)
+{
+	struct call_site_total sum = { 0 };
+	size_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (sites->placed[op].calls)
+			add_total(&sum, &sites->unplaced[op]);
+	return sum;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -35,7 +35,9 @@ struct call_sites {
 	size_t count, capacity;
 	struct map places; /* of process, stack and row -> position */
 	uint64_t others;   /* calls that found no place */
-	bool waits;        /* there was one that does not allocate: such stacks were asked for */
+	/* By op: that have a place, and whose stack is not known. */
+	struct call_site_total placed[MS_OPS_COUNT], unplaced[MS_OPS_COUNT];
+	bool waits; /* there was one that does not allocate: such stacks were asked for */
 };
 
 void call_sites_fini(struct call_sites *sites);
@@ -68,6 +70,9 @@ struct call_site_row *call_sites_rows(const struct call_sites *sites, const stru
 const struct stack *call_sites_longest(const struct call_sites *sites, const struct state *state,
 				       uint64_t process, uint32_t ops, uint16_t row,
 				       uint64_t *duration_ns);
+
+/* Calls that are in no row, of those kinds of which others are: their stack is not known. */
+struct call_site_total call_sites_unplaced(const struct call_sites *sites);
 
 /* Of a call; 0 without any. */
 uint64_t call_sites_mean_ns(const struct call_site_total *total);

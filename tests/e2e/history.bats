@@ -67,6 +67,9 @@ refused() {
 	assert_equal "$(of .free_bytes)" "$(series memscope_freed_bytes_total 'comm="hist-one"' report.txt)"
 	"$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
 	grep -q "hist-one *$pid *root" out.txt
+	# What it cannot know is said, but for devices, of which NVML says all.
+	tr -s ' \n' ' ' < out.txt | grep -q 'Not in it: memory that was allocated before the agent came; .memscope-bpf who. shows who holds what now'
+	run ! grep -q 'Not in it' <("$MEMSCOPE" history --state-dir "$PWD/state" --by device)
 }
 
 @test "when memory ran out" {

@@ -21,6 +21,11 @@ exhausted() {
 	jq -r '.verdict[0]' report.json > verdict
 }
 
+# Lines of the program's source are another matter (stacks.bats).
+without_lines() {
+	sed 's/ (exhaust\.c:[0-9]*)//g'
+}
+
 failed() {
 	jq -c "$1" failed
 }
@@ -46,10 +51,10 @@ failed() {
 	assert_equal "$(failed ".failed_in | $functions")" '["evict","main"]'
 	assert_equal "$(failed ".by_site | map([(. | $functions), .live])")" \
 		'[[["fill","evict","main"],{"bytes":943718400,"allocations":9}]]'
-	"$MEMSCOPE" report -f text run.mscope > report.txt
+	"$MEMSCOPE" report -f text run.mscope | without_lines > report.txt
 	grep -q 'The call was made in evict < main\.' report.txt
-	grep -qE 'fill < evict < main +900 MiB +9$' report.txt
-	"$MEMSCOPE" report -f html run.mscope | grep -q 'The call was made in evict &lt; main'
+	tr -s ' \n' ' ' < report.txt | grep -qE 'fill < evict < (main 900 MiB 9|900 MiB 9 main) '
+	"$MEMSCOPE" report -f html run.mscope | without_lines | grep -q 'The call was made in evict &lt; main'
 	# Without stacks nothing is said of them.
 	rm run.mscope
 	exhausted evict 0
@@ -118,9 +123,9 @@ failed() {
 		"[[[\"fill\",\"evict\",\"main\"],$((900 << 20)),$((500 << 20))]]"
 	"$MEMSCOPE" diff -f text run.mscope after.mscope > diff.txt
 	grep -q 'Memory by call stack' diff.txt
-	tr -s ' \n' ' ' < diff.txt | grep -q 'all of it was allocated in fill < evict < main (-400 MiB)'
+	tr -s ' \n' ' ' < diff.txt | without_lines | grep -q 'all of it was allocated in fill < evict < main (-400 MiB)'
 	run ! grep -q 'Call stacks are not compared' diff.txt
-	"$MEMSCOPE" diff -f html run.mscope after.mscope | grep -q 'fill &lt; evict &lt; main'
+	"$MEMSCOPE" diff -f html run.mscope after.mscope | without_lines | grep -q 'fill &lt; evict &lt; main'
 	rm run.mscope
 	exhausted evict 0
 	"$MEMSCOPE" diff -f json -o diff.json run.mscope after.mscope

@@ -101,6 +101,22 @@ fails_on() {
 	fails_on leak 8
 }
 
+@test "the lines whose tensors are kept, and the sum of them" {
+	RECORD_OPTIONS='--tensors=all --stacks=alloc' conclude losses 8G
+	same native 3
+	jq -e '.recordings[0].processes[] | select(.tensors).tensors.exact' report.json
+	assert_equal "$(jq '[.recordings[0].findings[] | select(.topic == "leak").rule] | unique' report.json | jq -c .)" '["leak-growth"]'
+	# What each step keeps is made in the forward pass of that line, and in the lines before it.
+	jq -e '.recordings[0] as $all | [$all.findings[] | select(.rule == "leak-growth").site.stack_id] |
+		map(. as $id | $all.tensor_sites[] | select(.stack_id == $id).frames |
+			map(select(.kind == "python" and (.source | endswith("/losses.py"))).line)[0]) |
+		length >= 3 and all(. >= 12 and . <= 14)' report.json
+	# A few of the first blocks have no call stack.
+	jq -e '.recordings[0] | ([.processes[] | select(.tensors)][0].tensors.devices[0].allocated_bytes) as $all |
+		[.tensor_sites[].live_bytes] | add | . <= $all and . >= $all * 0.98' report.json
+	fails_on leak 8
+}
+
 @test "a cache of larger and larger blocks grows, and all of it is in the sum" {
 	conclude cache 8G
 	same native 3
@@ -182,4 +198,11 @@ tensors() {
 	assert_equal "$(findings)" $'fragmentation\noom'
 	"$MEMSCOPE" report -q -f text run.mscope > text
 	grep -q 'roundup_power2_divisions' text
+}
+
+@test "the same is no leak where the tensors are known: none of them stays" {
+	RECORD_OPTIONS='--tensors=all --stacks=alloc' conclude fragmentation 8G
+	same native 3
+	assert_equal "$(findings | grep -c leak-growth)" 0
+	fails_on leak 0
 }

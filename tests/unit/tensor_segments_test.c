@@ -326,6 +326,41 @@ static void test_places(void **state)
 	state_fini(&a.s.state);
 }
 
+/* Two stacks with the same line of Python are one place; and each of many sizes is counted. */
+static void test_lines_and_many_kinds(void **state)
+{
+	union record python = record_frame(2, "step", "/train.py");
+	struct allocator a = { 0 };
+	struct tensor_segments found;
+	uint64_t i;
+
+	(void)state;
+	python.frame.kind = MS_FRAME_PYTHON;
+	apply(&a.s, record_frame(1, "allocate", "/libc10.so"));
+	apply(&a.s, python);
+	apply(&a.s, record_stack(7, 1, 2));
+	apply(&a.s, record_stack(8, 2, 1));
+	for (i = 0; i < 400; i++) {
+		const uint64_t bytes = SMALL * (i < 300 ? i + 1 : 1000);
+		union record record;
+
+		take(&a, A + i * 2 * SEGMENT, SEGMENT);
+		a.allocated += bytes;
+		record = record_tensor(A + i * 2 * SEGMENT, (int64_t)bytes, a.allocated);
+		record.tensor.reserved = a.reserved;
+		record.tensor.flags = MS_TENSOR_STACK;
+		record.tensor.event.stack = 7 + i % 2;
+		apply(&a.s, record);
+	}
+	found = now(&a);
+	assert_int_equal(found.pins[0].blocks, 100);
+	assert_int_equal(found.pins[0].segments, 100);
+	assert_int_equal(found.pins[0].block_bytes, 1000 * SMALL);
+	assert_int_equal(found.pins[0].stack, 7);
+	assert_int_equal(found.pins_more, 301 - TENSOR_PINS);
+	state_fini(&a.s.state);
+}
+
 static void test_strips(void **state)
 {
 	const struct tensor_strip *strip;
@@ -489,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_attached_late),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_lines_and_many_kinds),
 		cmocka_unit_test(test_strips),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_looks_are_paid_for),

@@ -15,6 +15,7 @@ void stacks_fini(struct stacks *stacks)
 	free(stacks->links);
 	map_fini(&stacks->frame_places);
 	map_fini(&stacks->stack_places);
+	map_fini(&stacks->lines_places);
 	*stacks = (struct stacks){ 0 };
 }
 
@@ -23,7 +24,7 @@ size_t stacks_bytes(const struct stacks *stacks)
 	return stacks->frames_capacity * sizeof(*stacks->frames) +
 	       stacks->stacks_capacity * sizeof(*stacks->stacks) +
 	       stacks->links_capacity * sizeof(*stacks->links) + map_bytes(&stacks->frame_places) +
-	       map_bytes(&stacks->stack_places);
+	       map_bytes(&stacks->stack_places) + map_bytes(&stacks->lines_places);
 }
 
 const char *stacks_name_of(const char *path)
@@ -199,7 +200,17 @@ int stacks_add(struct stacks *stacks, struct string_table *strings, const struct
 	    map_set(&stacks->stack_places, record->id, stacks->stacks_count))
 		return -ENOMEM;
 	stacks->stacks[stacks->stacks_count++] = stack;
-	return 0;
+	return map_get(&stacks->lines_places, stacks_lines(&stack)) ?
+		       0 :
+		       map_set(&stacks->lines_places, stacks_lines(&stack), stack.id);
+}
+
+uint32_t stacks_first_alike(const struct stacks *stacks, uint32_t id)
+{
+	const struct stack *stack = stacks_find(stacks, id);
+	const uint64_t *first = stack ? map_get(&stacks->lines_places, stacks_lines(stack)) : NULL;
+
+	return first ? (uint32_t)*first : id;
 }
 
 const struct stack *stacks_find(const struct stacks *stacks, uint32_t id)

@@ -49,6 +49,7 @@ struct stacks {
 	uint32_t *links; /* positions of frames, + 1; 0: one that is not known */
 	size_t links_count, links_capacity;
 	struct map frame_places, stack_places; /* id -> position */
+	struct map lines_places;               /* stacks_lines() -> id of the first with these */
 	size_t text_bytes;                     /* of texts that nothing had before */
 	uint64_t others;                       /* stacks and frames that found no place */
 };
@@ -70,6 +71,9 @@ static inline uint64_t stacks_lines(const struct stack *stack)
 {
 	return stack->lines ? stack->lines : stack->likeness;
 }
+
+/* The id of the first stack that had the same lines; that id itself, if it is not known. */
+uint32_t stacks_first_alike(const struct stacks *stacks, uint32_t id);
 
 /* The one at that place, the innermost is 0; NULL: it is not known. */
 const struct frame *stacks_frame(const struct stacks *stacks, const struct stack *stack,

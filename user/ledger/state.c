@@ -462,7 +462,7 @@ static int apply_sample(struct state *state, struct process *process, const stru
 		return driver_objects_apply(process, sample);
 	case MS_TYPE_TENSOR:
 		change->has_tensor = true;
-		return tensors_apply(process, sample, &change->tensor);
+		return tensors_apply(process, &state->stacks, sample, &change->tensor);
 	case MS_TYPE_ACTIVITY:
 		return gpu_times_activity(process, &((const struct ms_activity *)sample)->is,
 					  &change->activity_of);

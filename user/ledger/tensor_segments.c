@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ledger/state.h"
 #include "ledger/views.h"
 
-#define SIZES 256 /* kinds of blocks that are told apart while they are counted */
-#define PLACES 64 /* that segments come from, likewise */
+#define SIZES 16384 /* kinds of blocks that are told apart while they are counted */
+#define PLACES 64   /* that segments come from, likewise */
 
 /* Bytes from `addr` to before `end`: a block, or a segment. */
 struct span {
@@ -25,9 +26,10 @@ struct sweep {
 	size_t blocks_count, segments_count;
 	uint64_t inside_bytes; /* of blocks, in segments */
 	struct span piece;     /* free bytes that may go on in the next segment */
-	struct tensor_pin sizes[SIZES];
-	uint64_t seen[SIZES]; /* the segment in which each was met last, counted from 1 */
-	size_t sizes_count;
+	struct tensor_pin *sizes;
+	uint64_t *seen; /* the segment in which each was met last, counted from 1 */
+	size_t sizes_count, sizes_capacity, seen_capacity;
+	struct map size_places; /* what a kind has in common -> position */
 	uint64_t sizes_more;
 	struct tensor_site places[PLACES];
 	size_t places_count;
@@ -176,7 +178,7 @@ static size_t list_blocks(const struct process *process, const struct tensor_dev
 		if (block->device == device->device && block->framework == device->framework)
 			spans[count++] = (struct span){ .addr = block->addr,
 							.end = end_of(block->addr, block->bytes),
-							.stack = block->stack };
+							.stack = block->place };
 	}
 	return count;
 }
@@ -218,26 +220,40 @@ static void piece_add(struct sweep *sweep, uint64_t addr, uint64_t end, bool map
 
 /* ---- sparse segments ------------------------------------------------------------------------- */
 
+/* NULL: there are as many already, or there is no memory for one more. */
+static struct tensor_pin *pin_get(struct sweep *sweep, uint64_t bytes, uint32_t stack)
+{
+	const uint64_t what[] = { bytes, stack },
+		       key = string_hash(map_secret(), what, sizeof(what));
+	const uint64_t *place = map_get(&sweep->size_places, key);
+	const size_t count = sweep->sizes_count;
+
+	if (place)
+		return &sweep->sizes[*place];
+	if (count == SIZES ||
+	    memory_grow(&sweep->sizes, &sweep->sizes_capacity, count + 1, sizeof(*sweep->sizes)) ||
+	    memory_grow(&sweep->seen, &sweep->seen_capacity, count + 1, sizeof(*sweep->seen)) ||
+	    map_set(&sweep->size_places, key, count))
+		return NULL;
+	sweep->sizes[count] = (struct tensor_pin){ .block_bytes = bytes, .stack = stack };
+	sweep->seen[count] = 0;
+	sweep->sizes_count++;
+	return &sweep->sizes[count];
+}
+
 static void pin_add(struct sweep *sweep, const struct span *block, uint64_t segment)
 {
-	const uint64_t bytes = block->end - block->addr;
-	size_t i;
+	struct tensor_pin *pin = pin_get(sweep, block->end - block->addr, block->stack);
+	uint64_t *seen;
 
-	for (i = 0; i < sweep->sizes_count; i++)
-		if (sweep->sizes[i].block_bytes == bytes && sweep->sizes[i].stack == block->stack)
-			break;
-	if (i == SIZES) {
+	if (!pin) {
 		sweep->sizes_more++;
 		return;
 	}
-	if (i == sweep->sizes_count) {
-		sweep->sizes[sweep->sizes_count++] =
-			(struct tensor_pin){ .block_bytes = bytes, .stack = block->stack };
-		sweep->seen[i] = 0;
-	}
-	sweep->sizes[i].blocks++;
-	sweep->sizes[i].segments += sweep->seen[i] != segment;
-	sweep->seen[i] = segment;
+	seen = &sweep->seen[pin - sweep->sizes];
+	pin->blocks++;
+	pin->segments += *seen != segment;
+	*seen = segment;
 }
 
 static void place_add(struct sweep *sweep, const struct span *segment)
@@ -353,9 +369,11 @@ static void list_largest(struct sweep *sweep)
 	struct tensor_segments *out = sweep->out;
 	size_t i;
 
-	qsort(sweep->sizes, sweep->sizes_count, sizeof(*sweep->sizes), compare_pins);
+	if (sweep->sizes_count)
+		qsort(sweep->sizes, sweep->sizes_count, sizeof(*sweep->sizes), compare_pins);
 	out->pins_count = sweep->sizes_count < TENSOR_PINS ? sweep->sizes_count : TENSOR_PINS;
-	memcpy(out->pins, sweep->sizes, out->pins_count * sizeof(*out->pins));
+	for (i = 0; i < out->pins_count; i++)
+		out->pins[i] = sweep->sizes[i];
 	out->pins_more = sweep->sizes_count - out->pins_count + (sweep->sizes_more > 0);
 	qsort(sweep->places, sweep->places_count, sizeof(*sweep->places), compare_places);
 	out->sites_count = sweep->places_count < TENSOR_SITES ? sweep->places_count : TENSOR_SITES;
@@ -564,6 +582,9 @@ int tensor_segments_take(const struct process *process, const struct tensor_devi
 	}
 	free(sweep->segments);
 	free(sweep->blocks);
+	free(sweep->sizes);
+	free(sweep->seen);
+	map_fini(&sweep->size_places);
 	free(sweep);
 	return err;
 }

@@ -286,7 +286,8 @@ static int block_add(struct process *process, struct tensor_device *device,
 					    .framework = record->framework,
 					    .stack = record->flags & MS_TENSOR_STACK ?
 							     record->event.stack :
-							     0 };
+							     0,
+					    .place = change->place };
 	const uint64_t *known = map_get(&tensors->places, block.addr);
 
 	device->allocs++;
@@ -413,12 +414,14 @@ static int apply(struct process *process, const struct ms_tensor *record,
 	return err;
 }
 
-int tensors_apply(struct process *process, const struct ms_tensor *record,
-		  struct tensor_change *change)
+int tensors_apply(struct process *process, const struct stacks *stacks,
+		  const struct ms_tensor *record, struct tensor_change *change)
 {
 	struct ms_tensor told = *record;
 
 	*change = (struct tensor_change){ 0 };
+	if (record->flags & MS_TENSOR_STACK)
+		change->place = stacks_first_alike(stacks, record->event.stack);
 	if (record->flags & MS_TENSOR_UNTOLD) {
 		change->allocator = record->reserved;
 		if (!tensor_totals_tell(process, &told))

@@ -22,6 +22,7 @@
 #include "ledger/tensor_sources.h"
 
 struct process;
+struct stacks;
 
 /* A block that the program has. */
 struct tensor_block {
@@ -30,6 +31,7 @@ struct tensor_block {
 	int32_t device;
 	uint16_t framework; /* enum ms_framework */
 	uint32_t stack;     /* id of where it was asked for, of ledger/stacks.h; 0: not known */
+	uint32_t place;     /* the first stack that had the same lines */
 };
 
 struct tensor_change {
@@ -38,6 +40,7 @@ struct tensor_change {
 	int32_t device;                   /* and of what device; -1: not known */
 	uint64_t allocated, reserved;
 	uint64_t allocator; /* its address; 0: not said */
+	uint32_t place;     /* of the block that was given */
 };
 
 struct tensor_peak {
@@ -107,8 +110,8 @@ const struct tensor_block *tensors_find(const struct tensors *tensors, uint64_t 
 bool tensors_are_all_known(const struct tensors *tensors);
 
 /* Returns 0 or -ENOMEM; `*change` is what it did, also then. */
-int tensors_apply(struct process *process, const struct ms_tensor *record,
-		  struct tensor_change *change);
+int tensors_apply(struct process *process, const struct stacks *stacks,
+		  const struct ms_tensor *record, struct tensor_change *change);
 
 /* An allocation has failed for want of memory. Returns 0 or -ENOMEM. */
 int tensors_call_failed(struct process *process, const struct event *event, int32_t device);

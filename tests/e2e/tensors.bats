@@ -177,6 +177,7 @@ grows() {
 		(map(.live_bytes) | add) == 0 and (map(.peak_bytes) | max) == 10485760 and (map(.at_peak_bytes) | add) == 10485760' report.json
 	"$MEMSCOPE" report --threshold leak-time=200ms -f text run.mscope > text
 	tr -s ' \n' ' ' < text | grep -q 'MiB behind in tensors: [0-9]* blocks in [^(]*(leak-growth, device 0'
+	grep -q 'These were made in' text
 	grep -q 'x.detach()' text
 	"$MEMSCOPE" export -j run.mscope > each
 	jq -se '(map(select(.type == "stack") | .stack_id)) as $stacks | [.[] | select(.type == "tensor" and .action == "alloc").stack_id] |

@@ -60,7 +60,7 @@ void finding_words_site(struct string *out, const struct report_recording *recor
 	if (numbered->finding->rule == FINDING_FRAGMENTATION)
 		append_pins(out, recording, numbered);
 	else if (numbered->finding->is_of_tensors)
-		string_append_text(out, "the blocks were made in ");
+		string_append_text(out, "these were made in ");
 	else if (numbered->stack_bytes)
 		string_append_format(out, "%s of what is live was allocated in ",
 				     REPORT_SIZE(numbered->stack_bytes));

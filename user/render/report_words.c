@@ -350,12 +350,18 @@ static void append_site(struct string *out, const struct report_recording *where
 
 	for (i = 0; i < where->findings_count; i++) {
 		const struct report_finding *numbered = &where->findings[i];
+		struct string site = { 0 };
 
 		if (numbered->finding != finding || !numbered->stack)
 			continue;
+		finding_words_site(&site, where, numbered);
+		if (site.length && site.bytes[0] >= 'a' && site.bytes[0] <= 'z')
+			site.bytes[0] -= 'a' - 'A'; /* a sentence of its own */
 		string_append_char(out, ' ');
-		finding_words_site(out, where, numbered);
+		string_append(out, site.bytes, site.length);
 		string_append_char(out, '.');
+		out->failed |= site.failed;
+		string_fini(&site);
 	}
 }
 

@@ -241,6 +241,9 @@ devices_are_right() {
 	group_kill
 	report a.mscope
 	"$ROOT/tests/e2e/right_devices" report.json "$1" "$2" "$3"
+	# A page has the same of each, in a table of its own or of many.
+	"$MEMSCOPE" report -q -f html -o report.html a.mscope
+	/usr/bin/python3 "$ROOT/tests/e2e/check_page" report.html report.json
 }
 
 # $1: cgroup, $2: CUDA_VISIBLE_DEVICES or "all", $3...: arguments of own_devices

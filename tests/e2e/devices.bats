@@ -90,8 +90,8 @@ valid_lines() {
 		(.used_bytes, .processes_bytes, .traced_bytes, .reserved_bytes) / 1048576]' report.json)" \
 		'["GPU-a",2,1,1000,500,400,615]'
 	"$MEMSCOPE" report -f md run.mscope > report.md
-	grep -Eq "from before it was attached to \| 384 MiB" report.md
-	grep -Eq "in all, as NVML says \| 400 MiB" report.md
+	grep -Eq "from before it was attached to \| GPU-a \| 384 MiB" report.md
+	grep -Eq "in all, as NVML says \| GPU-a \| 400 MiB" report.md
 	grep -Eq "GPU-a \| 140 GiB \| 1000 MiB \| 400 MiB \| 100 MiB \| 500 MiB \| 615 MiB" report.md
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ledger/driver_devices.h"
 #include "scenario.h"
 
 #define ARGUMENT_BYTES 128
@@ -379,6 +380,150 @@ static void test_another_program(void **state)
 	state_fini(&s.state);
 }
 
+/* ---- devices --------------------------------------------------------------------------------- */
+
+#define OTHER_DEVICE 0x5c000002u
+
+static union record below(uint32_t parent, union record record)
+{
+	record.object.parent = parent;
+	return record;
+}
+
+/* An object that a call makes, which has the device and is over after that. */
+static void made_in(struct scenario *s, const char *symbol, int32_t device, uint32_t parent,
+		    uint32_t object, uint64_t bytes)
+{
+	apply(s, record_at(1000, in_call(symbol, below(parent, record_object(object, bytes)))));
+	apply(s, record_at(900, record_taking(200, record_on(device,
+							     record_alloc(symbol, 0x1000 * object,
+									  bytes)))));
+}
+
+static uint64_t on_device(const struct scenario *s, int32_t device)
+{
+	uint64_t causes[DRIVER_CAUSES_COUNT], sum = 0;
+	const uint64_t bytes = driver_devices_bytes(first_process(s), device, causes);
+	size_t i;
+
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		sum += causes[i];
+	assert_int_equal(sum, bytes);
+	return bytes;
+}
+
+static void test_a_call_says_which_device_it_is(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, below(DEVICE, record_object(1, 100)));
+	apply(&s, below(OTHER_DEVICE, record_object(2, 20)));
+	assert_int_equal(on_device(&s, -1), 120);
+	made_in(&s, "cuMemAlloc_v2", 3, DEVICE, 3, 1000);
+	assert_int_equal(on_device(&s, 3), 1100);
+	assert_int_equal(on_device(&s, -1), 20);
+	made_in(&s, "cuMemAlloc_v2", 0, OTHER_DEVICE, 4, 5);
+	assert_int_equal(on_device(&s, 0), 25);
+	assert_int_equal(driver_devices_next(first_process(&s), DRIVER_DEVICES_BEGIN), 0);
+	assert_int_equal(driver_devices_next(first_process(&s), 0), 3);
+	assert_int_equal(driver_devices_next(first_process(&s), 3), DRIVER_DEVICES_END);
+	apply(&s, freed(1));
+	assert_int_equal(on_device(&s, 3), 1000);
+	apply(&s, record_process(MS_TYPE_EXIT, "worker", 0));
+	assert_int_equal(on_device(&s, 3), 1000);
+	assert_int_equal(on_device(&s, 0), 25);
+	state_fini(&s.state);
+}
+
+/* Of a call that does not know its device, or is another one, nothing is learnt. */
+static void test_what_does_not_say_it(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_at(1000, in_call("cuMemAlloc_v2", record_object(1, 100))));
+	apply(&s, record_at(900,
+			    record_taking(200,
+					  record_by(77, record_on(1, record_alloc("cuMemAlloc_v2",
+										  0x1000, 100))))));
+	apply(&s, record_at(1100, record_taking(200, record_on(1, record_alloc("cuMemAlloc_v2",
+									       0x2000, 100)))));
+	apply(&s, record_at(500, record_taking(200, record_on(1, record_alloc("cuMemAlloc_v2",
+									      0x3000, 100)))));
+	apply(&s, record_at(900, record_taking(200, record_on(1, record_alloc("cuMemAllocManaged",
+									      0x4000, 100)))));
+	apply(&s, record_at(900, record_taking(200, record_alloc("cuMemAlloc_v2", 0x5000, 100))));
+	assert_int_equal(on_device(&s, -1), 100);
+	/* It has asked once, and the answer was that the device is not known. */
+	apply(&s, record_at(900, record_taking(200, record_on(1, record_alloc("cuMemAlloc_v2",
+									      0x6000, 100)))));
+	assert_int_equal(on_device(&s, -1), 100);
+	state_fini(&s.state);
+}
+
+static void test_two_calls_that_say_two_devices(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	made_in(&s, "cuMemAlloc_v2", 1, DEVICE, 1, 100);
+	made_in(&s, "cuMemAlloc_v2", 2, DEVICE, 2, 100);
+	assert_int_equal(on_device(&s, -1), 200);
+	made_in(&s, "cuMemAlloc_v2", 2, DEVICE, 3, 100);
+	assert_int_equal(on_device(&s, -1), 300);
+	state_fini(&s.state);
+}
+
+static void test_an_allocation_knows_better_than_a_context(void **state)
+{
+	struct scenario s = { 0 };
+	const char *retain = "cuDevicePrimaryCtxRetain";
+
+	(void)state;
+	apply(&s, record_at(1000, in_call(retain, record_object(1, 100))));
+	apply(&s, record_at(900, record_taking(200, record_context(retain, 0xc0, 5))));
+	assert_int_equal(on_device(&s, 5), 100);
+	made_in(&s, "cuMemAlloc_v2", 2, DEVICE, 2, 10);
+	assert_int_equal(on_device(&s, 2), 110);
+	apply(&s, record_at(1000, in_call(retain, record_object(3, 100))));
+	apply(&s, record_at(900, record_taking(200, record_context(retain, 0xc0, 5))));
+	assert_int_equal(on_device(&s, 2), 210);
+	state_fini(&s.state);
+}
+
+/* A handle of the driver's may mean another device once it has been freed. */
+static void test_handles_are_given_again(void **state)
+{
+	struct scenario s = { 0 };
+	uint32_t i;
+
+	(void)state;
+	made_in(&s, "cuMemAlloc_v2", 1, DEVICE, 1, 100);
+	apply(&s, freed(DEVICE));
+	assert_int_equal(on_device(&s, 1), 0);
+	apply(&s, record_object(1, 40));
+	assert_int_equal(on_device(&s, -1), 40);
+	/* Another program knows nothing of it. */
+	made_in(&s, "cuMemAlloc_v2", 1, DEVICE, 2, 2);
+	apply(&s, record_process(MS_TYPE_EXEC, "next", 0));
+	assert_int_equal(driver_devices_next(first_process(&s), DRIVER_DEVICES_BEGIN),
+			 DRIVER_DEVICES_END);
+	apply(&s, record_object(1, 30));
+	assert_int_equal(on_device(&s, -1), 30);
+	assert_int_equal(on_device(&s, 1), 0);
+	/* More parents than are kept apart. */
+	for (i = 2; i < 2000; i++)
+		made_in(&s, "cuMemAlloc_v2", 1, DEVICE + i, i, 1);
+	assert_int_equal(on_device(&s, -1) + on_device(&s, 1), 30 + 1998);
+	assert_in_range(on_device(&s, 1), 200, 300);
+	for (i = 1; i < 2000; i++)
+		apply(&s, freed(i));
+	assert_held(&s, 0, 0);
+	assert_int_equal(on_device(&s, -1) + on_device(&s, 1), 0);
+	state_fini(&s.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +538,11 @@ int main(void)
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_the_end_of_a_process),
 		cmocka_unit_test(test_another_program),
+		cmocka_unit_test(test_a_call_says_which_device_it_is),
+		cmocka_unit_test(test_what_does_not_say_it),
+		cmocka_unit_test(test_two_calls_that_say_two_devices),
+		cmocka_unit_test(test_an_allocation_knows_better_than_a_context),
+		cmocka_unit_test(test_handles_are_given_again),
 	};
 
 	return cmocka_run_group_tests_name("driver objects", tests, NULL, NULL);

@@ -100,6 +100,117 @@ static void test_several_devices_are_one_sample(void **state)
 	state_fini(&s.state);
 }
 
+#define UUID_A "GPU-61616161-6161-6161-6161-616161616161"
+#define UUID_B "GPU-62626262-6262-6262-6262-626262626262"
+
+static struct nvml_on_device on(const struct scenario *s, size_t which)
+{
+	struct nvml_on_device device;
+
+	assert_true(which < nvml_account_devices(first_process(s)));
+	nvml_account_device(first_process(s), which, &device);
+	return device;
+}
+
+static void held_on(struct scenario *s, uint64_t ts_ns, const char *uuid, uint64_t bytes)
+{
+	apply(s, record_at(ts_ns, record_held(uuid, bytes)));
+}
+
+static void made_in(struct scenario *s, int32_t device, uint32_t object, uint64_t bytes)
+{
+	union record chunk = piece("cuMemAlloc_v2", object, bytes);
+
+	chunk.object.parent = 0x5c000001u + (uint32_t)device;
+	apply(s, record_at(100, chunk));
+	apply(s, record_at(90, record_taking(20, record_on(device, record_alloc("cuMemAlloc_v2",
+										0x100000 * object,
+										bytes - MIB)))));
+}
+
+static void test_devices_are_told_apart(void **state)
+{
+	struct scenario s = { 0 };
+	struct nvml_on_device one, two;
+
+	(void)state;
+	assert_int_equal(state_follow_usage(&s.state), 0);
+	apply(&s, record_device("cuDeviceGetUuid_v2", 0, "bbbbbbbbbbbbbbbb"));
+	apply(&s, record_device("cuDeviceGetUuid_v2", 1, "aaaaaaaaaaaaaaaa"));
+	made_in(&s, 0, 1, 10 * MIB);
+	made_in(&s, 1, 2, 200 * MIB);
+	held_on(&s, 1000, UUID_A, 205 * MIB);
+	held_on(&s, 1000, UUID_B, 17 * MIB);
+	one = on(&s, 0);
+	two = on(&s, 1);
+	assert_string_equal(one.uuid, UUID_A);
+	assert_int_equal(one.device, 1);
+	assert_int_equal(two.device, 0);
+	assert_true(one.known && two.known);
+	assert_int_equal(one.parts.allocated_bytes, 199 * MIB);
+	assert_int_equal(one.parts.slack_bytes, MIB);
+	assert_int_equal(one.parts.unexplained_bytes, 5 * MIB);
+	assert_int_equal(two.parts.allocated_bytes, 9 * MIB);
+	assert_int_equal(two.parts.unexplained_bytes, 7 * MIB);
+	assert_int_equal(parts_of(&s).unexplained_bytes, 12 * MIB);
+	/* It holds nothing of one of them any more. */
+	held_on(&s, 2000, UUID_A, 220 * MIB);
+	assert_int_equal(nvml_account_devices(first_process(&s)), 1);
+	assert_int_equal(on(&s, 0).used_bytes, 220 * MIB);
+	state_fini(&s.state);
+}
+
+/* Without the UUID of one of two, it is the other one. Without those of both, neither is known. */
+static void test_devices_that_are_not_known(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	assert_int_equal(state_follow_usage(&s.state), 0);
+	made_in(&s, 0, 1, 10 * MIB);
+	made_in(&s, 1, 2, 20 * MIB);
+	held_on(&s, 1000, UUID_A, 21 * MIB);
+	assert_true(on(&s, 0).known); /* all of it is there */
+	held_on(&s, 2000, UUID_A, 21 * MIB);
+	held_on(&s, 2000, UUID_B, 12 * MIB);
+	assert_false(on(&s, 0).known);
+	assert_false(on(&s, 1).known);
+	assert_int_equal(on(&s, 1).device, -1);
+	apply(&s, record_device("cuDeviceGetUuid_v2", 1, "aaaaaaaaaaaaaaaa"));
+	held_on(&s, 3000, UUID_A, 21 * MIB);
+	held_on(&s, 3000, UUID_B, 12 * MIB);
+	assert_int_equal(on(&s, 0).device, 1);
+	assert_int_equal(on(&s, 0).parts.unexplained_bytes, MIB);
+	assert_true(on(&s, 1).known);
+	assert_int_equal(on(&s, 1).parts.unexplained_bytes, 2 * MIB);
+	/* Memory of which it is not known where it is may be on either. */
+	apply(&s, record_alloc("cuMemAlloc_v2", 0x99000000, MIB));
+	held_on(&s, 4000, UUID_A, 21 * MIB);
+	held_on(&s, 4000, UUID_B, 13 * MIB);
+	assert_false(on(&s, 0).known || on(&s, 1).known);
+	state_fini(&s.state);
+}
+
+static void test_before_it_was_attached_to_on_each_device(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	assert_int_equal(state_follow_usage(&s.state), 0);
+	apply(&s, record_attach_running());
+	apply(&s, record_device("cuDeviceGetUuid_v2", 0, "aaaaaaaaaaaaaaaa"));
+	apply(&s, record_device("cuDeviceGetUuid_v2", 1, "bbbbbbbbbbbbbbbb"));
+	held_on(&s, 1000, UUID_A, 100 * MIB);
+	held_on(&s, 1000, UUID_B, 50 * MIB);
+	held_on(&s, 2000, UUID_A, 90 * MIB);
+	held_on(&s, 2000, UUID_B, 60 * MIB);
+	assert_int_equal(on(&s, 0).parts.before_bytes, 90 * MIB);
+	assert_int_equal(on(&s, 0).parts.unexplained_bytes, 0);
+	assert_int_equal(on(&s, 1).parts.before_bytes, 50 * MIB);
+	assert_int_equal(on(&s, 1).parts.unexplained_bytes, 10 * MIB);
+	state_fini(&s.state);
+}
+
 static void test_before_it_was_attached_to(void **state)
 {
 	struct scenario s = { 0 };
@@ -190,6 +301,9 @@ int main(void)
 		cmocka_unit_test(test_a_sample_is_of_its_moment),
 		cmocka_unit_test(test_several_devices_are_one_sample),
 		cmocka_unit_test(test_before_it_was_attached_to),
+		cmocka_unit_test(test_devices_are_told_apart),
+		cmocka_unit_test(test_devices_that_are_not_known),
+		cmocka_unit_test(test_before_it_was_attached_to_on_each_device),
 		cmocka_unit_test(test_another_program_begins_anew),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_devices_are_bounded),

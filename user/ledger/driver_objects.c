@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "event/probe.h"
+#include "ledger/driver_devices.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
 
@@ -154,6 +155,15 @@ static int chains_enter(struct driver_objects *objects)
 	return -ENOMEM;
 }
 
+static void chains_leave(struct driver_objects *objects, const struct driver_object *object)
+{
+	int chain;
+
+	for (chain = 0; chain < DRIVER_CHAINS_COUNT; chain++)
+		chain_join(objects, object, chain, object->links[chain].next,
+			   object->links[chain].previous);
+}
+
 static void object_remove(struct driver_objects *objects, size_t place)
 {
 	struct driver_object *object = &objects->objects[place];
@@ -163,12 +173,12 @@ static void object_remove(struct driver_objects *objects, size_t place)
 
 	if (total)
 		total_give_back(total, object->bytes);
-	if (total == &objects->device)
+	if (total == &objects->device) {
 		total_give_back(&objects->causes[object->cause], object->bytes);
+		driver_devices_remove(objects, object);
+	}
 	map_remove(&objects->places, key_of(object->client, object->object));
-	for (chain = 0; chain < DRIVER_CHAINS_COUNT; chain++)
-		chain_join(objects, object, chain, object->links[chain].next,
-			   object->links[chain].previous);
+	chains_leave(objects, object);
 	if (place == --objects->count)
 		return;
 	*object = objects->objects[objects->count];
@@ -178,18 +188,55 @@ static void object_remove(struct driver_objects *objects, size_t place)
 		chain_join(objects, object, chain, new_place, new_place);
 }
 
+static void count_in(struct driver_objects *objects, const struct driver_object *object)
+{
+	struct driver_total *total = total_of(objects, object->class_number);
+
+	if (!total)
+		return;
+	total_take(total, object->bytes);
+	if (total != &objects->device)
+		return;
+	total_take(&objects->causes[object->cause], object->bytes);
+	driver_devices_add(objects, object);
+}
+
+/* Returns 0 or -ENOMEM; then nothing has changed. */
+static int enter(struct driver_objects *objects, struct driver_object *object)
+{
+	const uint64_t key = key_of(object->client, object->object);
+
+	if (memory_grow(&objects->objects, &objects->capacity, objects->count + 1,
+			sizeof(*objects->objects)) ||
+	    map_set(&objects->places, key, objects->count))
+		return -ENOMEM;
+	objects->objects[objects->count++] = *object;
+	if (chains_enter(objects))
+		goto failed;
+	if (total_of(objects, object->class_number) != &objects->device)
+		return 0;
+	if (!driver_devices_group(objects, object->client, object->parent, &object->group)) {
+		objects->objects[objects->count - 1].group = object->group;
+		return 0;
+	}
+	chains_leave(objects, &objects->objects[objects->count - 1]);
+failed:
+	map_remove(&objects->places, key);
+	objects->count--;
+	return -ENOMEM;
+}
+
 static int object_add(struct process *process, const struct ms_object *record)
 {
 	struct driver_objects *objects = &process->driver;
-	struct driver_total *total = total_of(objects, record->class_number);
-	const struct driver_object object = { .client = record->client,
-					      .object = record->object,
-					      .parent = record->parent,
-					      .class_number = record->class_number,
-					      .bytes = total ? record->size : 0,
-					      .cause = cause_of(record->row) };
-	const uint64_t key = key_of(object.client, object.object);
-	const uint64_t *known = map_get(&objects->places, key);
+	const struct driver_total *total = total_of(objects, record->class_number);
+	struct driver_object object = { .client = record->client,
+					.object = record->object,
+					.parent = record->parent,
+					.class_number = record->class_number,
+					.bytes = total ? record->size : 0,
+					.cause = cause_of(record->row) };
+	const uint64_t *known = map_get(&objects->places, key_of(object.client, object.object));
 
 	/* A handle that is given again: its free was not seen. */
 	if (known)
@@ -198,20 +245,11 @@ static int object_add(struct process *process, const struct ms_object *record)
 		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
 		return 0;
 	}
-	if (memory_grow(&objects->objects, &objects->capacity, objects->count + 1,
-			sizeof(*objects->objects)) ||
-	    map_set(&objects->places, key, objects->count))
+	if (enter(objects, &object))
 		return -ENOMEM;
-	objects->objects[objects->count++] = object;
-	if (chains_enter(objects)) {
-		map_remove(&objects->places, key);
-		objects->count--;
-		return -ENOMEM;
-	}
-	if (total)
-		total_take(total, object.bytes);
+	count_in(objects, &object);
 	if (total == &objects->device)
-		total_take(&objects->causes[object.cause], object.bytes);
+		driver_devices_ask(objects, record, &object);
 	return 0;
 }
 
@@ -256,12 +294,30 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 	return 0;
 }
 
+void driver_objects_call(struct driver_objects *objects, const struct event *event, int32_t device)
+{
+	if (objects->asking_count)
+		driver_devices_answer(objects, event, device);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 static void total_end(struct driver_total *total)
 {
 	total->exit_bytes = total->live_bytes;
 	total->live_bytes = total->live_count = 0;
+}
+
+static void forget(struct driver_objects *objects)
+{
+	size_t i;
+
+	free(objects->objects);
+	objects->objects = NULL;
+	objects->count = objects->capacity = 0;
+	map_fini(&objects->places);
+	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
+		map_fini(&objects->chains[i]);
 }
 
 void driver_objects_end(struct driver_objects *objects)
@@ -272,7 +328,8 @@ void driver_objects_end(struct driver_objects *objects)
 	total_end(&objects->host);
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		total_end(&objects->causes[i]);
-	driver_objects_fini(objects);
+	driver_devices_end(objects);
+	forget(objects);
 }
 
 void driver_objects_restart(struct driver_objects *objects)
@@ -309,7 +366,9 @@ void driver_objects_add(struct driver_objects *sum, const struct driver_objects 
 
 size_t driver_objects_bytes(const struct driver_objects *objects)
 {
-	size_t bytes = objects->capacity * sizeof(*objects->objects) + map_bytes(&objects->places);
+	size_t bytes = objects->capacity * sizeof(*objects->objects) + map_bytes(&objects->places) +
+		       objects->groups_capacity * sizeof(*objects->groups) +
+		       map_bytes(&objects->group_places);
 	size_t i;
 
 	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
@@ -319,12 +378,6 @@ size_t driver_objects_bytes(const struct driver_objects *objects)
 
 void driver_objects_fini(struct driver_objects *objects)
 {
-	size_t i;
-
-	free(objects->objects);
-	objects->objects = NULL;
-	objects->count = objects->capacity = 0;
-	map_fini(&objects->places);
-	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
-		map_fini(&objects->chains[i]);
+	forget(objects);
+	driver_devices_fini(objects);
 }

@@ -14,6 +14,7 @@
 #include "abi.h"
 #include "base/map.h"
 
+struct event;
 struct process;
 
 /* clang-format off */
@@ -58,10 +59,40 @@ struct driver_object {
 	uint32_t class_number;
 	uint64_t bytes;
 	enum driver_cause cause;
+	uint32_t group; /* position of it, of memory of the device */
 	struct {
 		uint32_t next, previous; /* positions + 1; 0: none */
 	} links[DRIVER_CHAINS_COUNT];
 };
+
+/* How it is known on which device objects are: ledger/driver_devices.h. */
+enum driver_evidence {
+	DRIVER_EVIDENCE_NONE,
+	DRIVER_EVIDENCE_CONTEXT,    /* a context was made */
+	DRIVER_EVIDENCE_ALLOCATION, /* memory was allocated, or a kernel launched */
+	DRIVER_EVIDENCE_UNCLEAR,    /* two calls say two devices */
+};
+
+/* Memory of the device that has one parent, the driver's object for the device. */
+struct driver_group {
+	uint32_t client, parent; /* both 0: of all those that are too many */
+	int32_t device;          /* as the process calls it; -1: not known */
+	enum driver_evidence evidence;
+	uint32_t next_free; /* position + 1 of the next one that is not in use; 0: none */
+	uint64_t live_count;
+	uint64_t causes[DRIVER_CAUSES_COUNT]; /* bytes: live, or when the process ended */
+};
+
+/* A call that has made a thread ask the driver for memory, and that is not over. */
+struct driver_asking {
+	uint64_t ts_ns; /* of the object */
+	uint32_t tid;
+	uint32_t client, parent; /* of its group */
+	uint16_t row;
+	uint8_t evidence; /* that the call's device would be; NONE: there is no such call */
+};
+
+#define DRIVER_ASKING 16 /* threads at once */
 
 struct driver_objects {
 	struct driver_object *objects;
@@ -69,6 +100,15 @@ struct driver_objects {
 	struct map places; /* client and object -> position in `objects` */
 	struct map
 		chains[DRIVER_CHAINS_COUNT]; /* client (and parent) -> position + 1 of the first */
+
+	struct driver_group *groups;
+	size_t groups_count, groups_capacity;
+	struct map group_places; /* client and parent -> position */
+	uint32_t groups_free;    /* position + 1 of the first one that is not in use; 0: none */
+	bool groups_ended;       /* they are those of a program that has ended */
+	struct driver_asking asking[DRIVER_ASKING];
+	uint32_t asking_next; /* where the next one goes */
+	uint32_t asking_count;
 
 	bool seen;                  /* any at all */
 	struct driver_total device; /* of the device, all causes */
@@ -79,6 +119,9 @@ struct driver_objects {
 
 /* Returns 0 or -ENOMEM. What is beyond LIMIT_DRIVER_OBJECTS is counted in the process. */
 int driver_objects_apply(struct process *process, const struct ms_object *record);
+
+/* A call is over: objects that were made in it are on its device. -1: that is not known. */
+void driver_objects_call(struct driver_objects *objects, const struct event *event, int32_t device);
 
 /* The process is gone, or executes another program. */
 void driver_objects_end(struct driver_objects *objects);

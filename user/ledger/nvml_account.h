@@ -27,7 +27,29 @@ struct nvml_sample {
 	bool objects_seen;
 };
 
+/* What was seen on one of the devices of the process at the moment of a sample. */
+struct nvml_seen {
+	int32_t device; /* as the process calls it; -1: it is not known which one */
+	uint64_t allocated_bytes;
+	uint64_t causes[DRIVER_CAUSES_COUNT];
+};
+
+/* A device on which NVML said that the process holds memory. */
+struct nvml_place {
+	char uuid[MS_UUID_BYTES];
+	int32_t device; /* as the process calls it; -1: calls have not said that */
+	uint64_t ts_ns; /* of the newest sample */
+	uint64_t used_bytes;
+	uint64_t count, least_bytes; /* as below */
+};
+
 struct nvml_account {
+	struct nvml_place *places; /* in the order in which they were first seen */
+	size_t places_count, places_capacity;
+	struct nvml_seen *seen; /* of the last sample */
+	size_t seen_count, seen_capacity;
+	bool allocations_placed; /* `seen` has all that was allocated */
+
 	uint64_t count;          /* of moments; 0: NVML never said anything of the process */
 	struct nvml_sample last; /* the newest */
 	uint64_t least_bytes;    /* of what the earlier ones leave unseen; from the second on */
@@ -48,7 +70,8 @@ struct nvml_parts {
 /* The causes whose pieces lie behind what CUDA was asked for. */
 bool nvml_is_behind_allocations(enum driver_cause cause);
 
-void nvml_account_apply(struct process *process, const struct ms_held *record);
+/* Returns 0 or -ENOMEM. */
+int nvml_account_apply(struct process *process, const struct ms_held *record);
 
 /* The process executes another program. */
 void nvml_account_forget(struct nvml_account *account);
@@ -56,8 +79,25 @@ void nvml_account_forget(struct nvml_account *account);
 /* The peak begins anew. */
 void nvml_account_restart(struct nvml_account *account);
 
+void nvml_account_fini(struct nvml_account *account);
+
 /* Returns false if NVML said nothing of the process. */
 bool nvml_account_parts(const struct process *process, struct nvml_parts *parts);
+
+/* The last sample of one device. */
+struct nvml_on_device {
+	const char *uuid; /* MS_UUID_BYTES, filled up with 0 */
+	int32_t device;   /* as the process calls it; -1: not known */
+	uint64_t used_bytes;
+	bool known; /* which of what was seen is on this device; else there are no parts */
+	struct nvml_parts parts;
+};
+
+/* On how many devices it held memory at the last sample. */
+size_t nvml_account_devices(const struct process *process);
+
+/* One of those. */
+void nvml_account_device(const struct process *process, size_t which, struct nvml_on_device *out);
 
 /* ---- devices --------------------------------------------------------------------------------- */
 

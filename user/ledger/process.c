@@ -44,6 +44,7 @@ void process_free(struct process *process)
 	process_devices_fini(&process->devices);
 	process_identity_fini(process);
 	driver_objects_fini(&process->driver);
+	nvml_account_fini(&process->nvml);
 	tensors_fini(&process->tensors);
 	gpu_times_free(process->gpu);
 	objects_free(process);
@@ -104,9 +105,12 @@ size_t process_bytes(const struct process *process)
 	       process->kernels_capacity * sizeof(*process->kernels) +
 	       process->failures_capacity * sizeof(*process->failures) + call_times_bytes(process) +
 	       process->contexts_capacity * sizeof(*process->contexts) +
-	       pending_bytes(&process->pending) + driver_objects_bytes(&process->driver) +
-	       process_devices_bytes(&process->devices) + gpu_times_bytes(process->gpu) +
-	       process->identity.bytes + process->exit_alike_count * sizeof(struct alike_group) +
+	       pending_bytes(&process->pending) +
+	       process->nvml.places_capacity * sizeof(*process->nvml.places) +
+	       process->nvml.seen_capacity * sizeof(*process->nvml.seen) +
+	       driver_objects_bytes(&process->driver) + process_devices_bytes(&process->devices) +
+	       gpu_times_bytes(process->gpu) + process->identity.bytes +
+	       process->exit_alike_count * sizeof(struct alike_group) +
 	       process->views_capacity * sizeof(*process->views) + tensors_bytes(&process->tensors);
 }
 

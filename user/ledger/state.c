@@ -424,6 +424,7 @@ static int apply_call(struct state *state, struct process *process, const struct
 {
 	int err = apply_op(state, process, event, change);
 
+	driver_objects_call(&process->driver, event, change->device);
 	/* A sum is the call of no thread. */
 	if (process->pending.count && event->header->type != MS_TYPE_CALLS &&
 	    !(event->call->flags & MS_CALL_NESTED))
@@ -469,9 +470,8 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	case MS_TYPE_GPU_STATUS:
 		return gpu_times_status(process, sample);
 	case MS_TYPE_HELD:
-		nvml_account_apply(process, sample);
 		nvml_devices_held(&state->nvml_devices, sample);
-		return 0;
+		return nvml_account_apply(process, sample);
 	case MS_TYPE_LOAD:
 		host_account_load(&process->host, sample);
 		return 0;

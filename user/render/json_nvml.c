@@ -21,10 +21,55 @@ static void put_causes(struct json *json, const struct nvml_parts *parts)
 	json_close(json, '}');
 }
 
+static void put_parts(struct json *json, const struct process *process,
+		      const struct nvml_parts *parts)
+{
+	json_put_u64(json, "allocated_bytes", parts->allocated_bytes);
+	put_i64(json, "slack_bytes", parts->slack_bytes);
+	if (process->nvml.last.objects_seen) {
+		put_causes(json, parts);
+	} else {
+		json_name(json, "other_bytes");
+		json_null(json);
+	}
+	json_put_u64(json, "before_attach_bytes", parts->before_bytes);
+	put_i64(json, "unexplained_bytes", parts->unexplained_bytes);
+}
+
+static void put_null_parts(struct json *json)
+{
+	static const char *const names[] = { "allocated_bytes", "slack_bytes", "other_bytes",
+					     "before_attach_bytes", "unexplained_bytes" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		json_name(json, names[i]);
+		json_null(json);
+	}
+}
+
+static void put_on_device(struct json *json, const struct process *process, size_t which)
+{
+	struct nvml_on_device device;
+
+	nvml_account_device(process, which, &device);
+	json_open(json, '{');
+	json_name(json, "uuid");
+	json_text(json, device.uuid, strnlen(device.uuid, MS_UUID_BYTES));
+	json_put_if(json, "device", device.device >= 0, (uint64_t)device.device);
+	json_put_u64(json, "used_bytes", device.used_bytes);
+	if (device.known)
+		put_parts(json, process, &device.parts);
+	else
+		put_null_parts(json);
+	json_close(json, '}');
+}
+
 void json_nvml_process(struct json *json, const struct process *process)
 {
 	const struct nvml_account *account = &process->nvml;
 	struct nvml_parts parts;
+	size_t i;
 
 	json_name(json, "nvml");
 	if (!nvml_account_parts(process, &parts)) {
@@ -35,18 +80,14 @@ void json_nvml_process(struct json *json, const struct process *process)
 	json_put_u64(json, "samples", account->count);
 	json_put_u64(json, "ts_ns", account->last.ts_ns);
 	json_put_u64(json, "used_bytes", parts.used_bytes);
-	json_put_u64(json, "allocated_bytes", parts.allocated_bytes);
-	put_i64(json, "slack_bytes", parts.slack_bytes);
-	if (account->last.objects_seen) {
-		put_causes(json, &parts);
-	} else {
-		json_name(json, "other_bytes");
-		json_null(json);
-	}
-	json_put_u64(json, "before_attach_bytes", parts.before_bytes);
-	put_i64(json, "unexplained_bytes", parts.unexplained_bytes);
+	put_parts(json, process, &parts);
 	json_put_u64(json, "peak_bytes", account->peak_bytes);
 	json_put_u64(json, "peak_ts_ns", account->peak_ts_ns);
+	json_name(json, "devices");
+	json_open(json, '[');
+	for (i = 0; i < nvml_account_devices(process); i++)
+		put_on_device(json, process, i);
+	json_close(json, ']');
 	json_close(json, '}');
 }
 

@@ -6,6 +6,7 @@
 
 #include "ledger/call_splits.h"
 #include "ledger/call_times.h"
+#include "ledger/driver_devices.h"
 
 void json_process_exit(struct json *json, uint32_t status)
 {
@@ -36,6 +37,33 @@ static void put_driver_total(struct json *json, const char *name, const struct d
 	json_close(json, '}');
 }
 
+static void put_driver_device(struct json *json, const struct process *process, int32_t device)
+{
+	uint64_t causes[DRIVER_CAUSES_COUNT];
+	size_t i;
+
+	json_open(json, '{');
+	json_put_if(json, "device", device >= 0, (uint64_t)device);
+	json_put_u64(json, "bytes", driver_devices_bytes(process, device, causes));
+	json_name(json, "causes");
+	json_open(json, '{');
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		json_put_u64(json, driver_cause_name(i), causes[i]);
+	json_close(json, '}');
+	json_close(json, '}');
+}
+
+static void put_driver_devices(struct json *json, const struct process *process)
+{
+	int32_t device = DRIVER_DEVICES_BEGIN;
+
+	json_name(json, "devices");
+	json_open(json, '[');
+	while ((device = driver_devices_next(process, device)) != DRIVER_DEVICES_END)
+		put_driver_device(json, process, device);
+	json_close(json, ']');
+}
+
 void json_process_driver(struct json *json, const struct process *process)
 {
 	const struct driver_objects *driver = &process->driver;
@@ -54,6 +82,7 @@ void json_process_driver(struct json *json, const struct process *process)
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		put_driver_total(json, driver_cause_name(i), &driver->causes[i]);
 	json_close(json, '}');
+	put_driver_devices(json, process);
 	json_put_u64(json, "out_of_memory", driver->failures);
 	json_close(json, '}');
 }

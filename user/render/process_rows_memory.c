@@ -4,7 +4,12 @@
  */
 #include "render/process_rows.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger/driver_devices.h"
 #include "ledger/objects.h"
+#include "render/field.h"
 #include "render/identity_words.h"
 #include "render/report_notes.h"
 #include "render/report_nvml.h"
@@ -112,6 +117,30 @@ static void list_driver_total(const struct process_rows *rows, const char *what,
 	document_row_end(document);
 }
 
+/* If it is on one device alone, that is no news. */
+static void list_driver_devices(const struct process_rows *rows)
+{
+	const struct process *process = rows->process;
+	uint64_t causes[DRIVER_CAUSES_COUNT];
+	int32_t device = driver_devices_next(process, DRIVER_DEVICES_BEGIN);
+	char what[48];
+
+	if (driver_devices_next(process, device) == DRIVER_DEVICES_END)
+		return;
+	for (; device != DRIVER_DEVICES_END; device = driver_devices_next(process, device)) {
+		if (!process_rows_begin(rows))
+			return;
+		snprintf(what, sizeof(what),
+			 device < 0 ? "of it, on an unknown device" : "of it, on device %d",
+			 device);
+		document_cell_words(rows->document, what);
+		document_cell_size(rows->document, true,
+				   driver_devices_bytes(process, device, causes));
+		document_cell_size(rows->document, false, 0);
+		document_row_end(rows->document);
+	}
+}
+
 void process_rows_driver(const struct process_rows *rows)
 {
 	const struct driver_objects *driver = &rows->process->driver;
@@ -120,13 +149,13 @@ void process_rows_driver(const struct process_rows *rows)
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		list_driver_total(rows, driver_cause_description(i), &driver->causes[i]);
 	list_driver_total(rows, "in all, of the device", &driver->device);
+	list_driver_devices(rows);
 	list_driver_total(rows, "of the host", &driver->host);
 }
 
-void process_rows_nvml(const struct process_rows *rows)
+static void list_nvml_parts(const struct process_rows *rows, const char *uuid,
+			    const struct report_nvml_part *parts, size_t count)
 {
-	struct report_nvml_part parts[REPORT_NVML_PARTS_MAX];
-	const size_t count = report_nvml_parts(rows->process, parts);
 	struct document *document = rows->document;
 	size_t i;
 
@@ -134,10 +163,31 @@ void process_rows_nvml(const struct process_rows *rows)
 		if (!process_rows_begin(rows))
 			return;
 		document_cell_words(document, parts[i].what);
+		field_append_safe(&document->text, uuid, strnlen(uuid, MS_UUID_BYTES));
+		document_cell(document);
 		document_cell_size(document, true, parts[i].bytes);
 		document_cell_time(document, rows->recording, rows->process->nvml.last.ts_ns);
 		document_row_end(document);
 	}
+}
+
+/* Device by device, and of several the sum. */
+void process_rows_nvml(const struct process_rows *rows)
+{
+	struct report_nvml_part parts[REPORT_NVML_PARTS_MAX];
+	const size_t devices = nvml_account_devices(rows->process);
+	struct nvml_on_device device;
+	size_t i, count;
+
+	for (i = 0; i < devices; i++) {
+		nvml_account_device(rows->process, i, &device);
+		count = report_nvml_parts_on(rows->process, &device, parts);
+		list_nvml_parts(rows, device.uuid, parts, count);
+	}
+	if (devices == 1)
+		return;
+	count = report_nvml_parts(rows->process, parts);
+	list_nvml_parts(rows, "all", parts, count);
 }
 
 static void list_cell(const struct process_rows *rows, const struct usage_cell *cell)

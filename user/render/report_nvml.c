@@ -28,31 +28,47 @@ static void add_allocated(struct list *list, const struct nvml_parts *parts)
 		add(list, "unused rest of the chunks behind that", (uint64_t)parts->slack_bytes);
 }
 
-size_t report_nvml_parts(const struct process *process,
+static size_t list_parts(const struct nvml_parts *parts, bool objects,
 			 struct report_nvml_part rows[REPORT_NVML_PARTS_MAX])
 {
 	struct list list = { .parts = rows };
-	struct nvml_parts parts;
-	const bool objects = process->nvml.last.objects_seen;
 	size_t i;
 
-	if (!nvml_account_parts(process, &parts))
-		return 0;
-	add_allocated(&list, &parts);
+	add_allocated(&list, parts);
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
-		add(&list, driver_cause_description(i), parts.causes[i]);
-	add(&list, "from before it was attached to", parts.before_bytes);
-	if (parts.unexplained_bytes > 0)
+		add(&list, driver_cause_description(i), parts->causes[i]);
+	add(&list, "from before it was attached to", parts->before_bytes);
+	if (parts->unexplained_bytes > 0)
 		add(&list,
 		    objects ? "unexplained" :
 			      "contexts, code and all else that CUDA was not asked for by name",
-		    (uint64_t)parts.unexplained_bytes);
+		    (uint64_t)parts->unexplained_bytes);
 	else
 		add(&list, "less: seen here, but not counted by NVML",
-		    (uint64_t)-parts.unexplained_bytes);
+		    (uint64_t)-parts->unexplained_bytes);
 	rows[list.count++] =
-		(struct report_nvml_part){ "in all, as NVML says", parts.used_bytes, true };
+		(struct report_nvml_part){ "in all, as NVML says", parts->used_bytes, true };
 	return list.count;
+}
+
+size_t report_nvml_parts(const struct process *process,
+			 struct report_nvml_part rows[REPORT_NVML_PARTS_MAX])
+{
+	struct nvml_parts parts;
+
+	if (!nvml_account_parts(process, &parts))
+		return 0;
+	return list_parts(&parts, process->nvml.last.objects_seen, rows);
+}
+
+size_t report_nvml_parts_on(const struct process *process, const struct nvml_on_device *device,
+			    struct report_nvml_part rows[REPORT_NVML_PARTS_MAX])
+{
+	if (device->known)
+		return list_parts(&device->parts, process->nvml.last.objects_seen, rows);
+	rows[0] = (struct report_nvml_part){ "as NVML says; what of it was seen is not known",
+					     device->used_bytes, true };
+	return 1;
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

@@ -19,6 +19,10 @@ struct report_nvml_part {
 size_t report_nvml_parts(const struct process *process,
 			 struct report_nvml_part parts[REPORT_NVML_PARTS_MAX]);
 
+/* The same of one of its devices, nvml_account_device(), if that is known. */
+size_t report_nvml_parts_on(const struct process *process, const struct nvml_on_device *device,
+			    struct report_nvml_part parts[REPORT_NVML_PARTS_MAX]);
+
 /* What is in use on a device, and by whom, as far as it is known. */
 struct report_nvml_share {
 	bool known;

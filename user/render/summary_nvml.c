@@ -20,21 +20,40 @@ static const char *size_text(const struct text_options *options, char out[STRING
 	return out;
 }
 
+static void append_parts(struct string *out, const struct report_nvml_part *parts, size_t count,
+			 const struct text_options *options)
+{
+	char size[STRING_NUMBER_BYTES];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		string_append_format(out, "  %-10s %15s  %s\n", "",
+				     size_text(options, size, parts[i].bytes), parts[i].what);
+}
+
 void summary_nvml_append(struct string *out, const struct process *process,
 			 const struct text_options *options)
 {
 	struct report_nvml_part parts[REPORT_NVML_PARTS_MAX];
 	const size_t count = report_nvml_parts(process, parts);
-	char size[STRING_NUMBER_BYTES];
+	const size_t devices = nvml_account_devices(process);
+	struct nvml_on_device device;
 	size_t i;
 
 	if (!count)
 		return;
 	string_append_format(out, "\n  %-10s %15s\n", "NVML",
 			     process->exited ? "LAST NUMBER" : "NUMBER NOW");
-	for (i = 0; i < count; i++)
-		string_append_format(out, "  %-10s %15s  %s\n", "",
-				     size_text(options, size, parts[i].bytes), parts[i].what);
+	append_parts(out, parts, count, options);
+	for (i = 0; devices > 1 && i < devices; i++) {
+		nvml_account_device(process, i, &device);
+		string_append_format(out, "  %-10s %15s  ", "", "of it, on");
+		field_append_safe(out, device.uuid, strnlen(device.uuid, MS_UUID_BYTES));
+		if (device.device >= 0)
+			string_append_format(out, ", device %d of the process", device.device);
+		string_append_char(out, '\n');
+		append_parts(out, parts, report_nvml_parts_on(process, &device, parts), options);
+	}
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "simnv.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +111,47 @@ static void read_rule(const char *line)
 	simnv.rules_count++;
 }
 
+/* What the simulated CUDA driver says of a process: tests/simcuda/driver/kernel.c. */
+static void read_held(const char *directory, const char *name)
+{
+	const unsigned int pid = (unsigned int)strtoul(name, NULL, 10);
+	uint64_t bytes[16] = { 0 };
+	char path[512];
+	FILE *file;
+	int i;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = pid && !kill((pid_t)pid, 0) ? fopen(path, "re") : NULL;
+	if (!file)
+		return;
+	if (fread(bytes, 1, sizeof(bytes), file) != sizeof(bytes))
+		memset(bytes, 0, sizeof(bytes));
+	fclose(file);
+	for (i = 0; i < 16 && i < simnv.devices_count; i++) {
+		if (!bytes[i] || simnv.processes_count == SIMNV_PROCESSES)
+			continue;
+		simnv.processes[simnv.processes_count++] = (struct simnv_process){ .device = i,
+										   .pid = pid,
+										   .gi = UINT32_MAX,
+										   .ci = UINT32_MAX,
+										   .used = bytes[i],
+										   .kind = 'C' };
+		simnv.devices[i].used += bytes[i];
+	}
+}
+
+static void read_all_held(void)
+{
+	const char *path = getenv("SIMCUDA_HELD");
+	DIR *directory = path ? opendir(path) : NULL;
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory)))
+		read_held(path, entry->d_name);
+	if (directory)
+		closedir(directory);
+}
+
 void simnv_read(void)
 {
 	const char *path = getenv("SIMNV");
@@ -130,4 +173,5 @@ void simnv_read(void)
 	}
 	if (file)
 		fclose(file);
+	read_all_held();
 }

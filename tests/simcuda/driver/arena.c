@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "bitset.h"
 #include "reserve.h"
+#include "kernel.h"
 #include "tenants.h"
 
 #define BUCKETS 4096
@@ -300,8 +301,10 @@ static uint32_t left_of(const struct arena *arena)
 static void use_more(struct arena *arena, int64_t count)
 {
 	arena->used = (uint32_t)(arena->used + count);
-	if (arena->tenant >= 0)
-		tenants_publish(arena->tenant, (uint64_t)arena->used << arena->granule_shift);
+	if (arena->tenant < 0)
+		return;
+	tenants_publish(arena->tenant, (uint64_t)arena->used << arena->granule_shift);
+	kernel_hold(arena->tenant, (uint64_t)arena->used << arena->granule_shift);
 }
 
 static uint32_t take(struct arena *arena, uint32_t count)

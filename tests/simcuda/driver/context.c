@@ -6,6 +6,7 @@
  * Nor does physical memory belong to a context; resetting the primary one frees its device's.
  */
 #include "graph.h"
+#include "kernel.h"
 
 #define STACK_MAX 64
 #define PRIORITY_LEAST 0
@@ -96,6 +97,7 @@ static CUcontext context_new(struct device *device, bool primary, unsigned int f
  */
 static void clear(CUcontext context)
 {
+	kernel_context_ended(context->device->physical);
 	__atomic_store_n(&context->active, false, __ATOMIC_RELEASE);
 	capture_free_owned(context);
 	stream_free_owned(context);
@@ -133,6 +135,8 @@ CU_DEFINE(INIT, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice ordinal)
 	pthread_mutex_lock(&lock);
 	*context = primary_of(device);
 	if (*context) {
+		if (!(*context)->active)
+			kernel_context_made(device->physical);
 		(*context)->references++;
 		__atomic_store_n(&(*context)->active, true, __ATOMIC_RELEASE);
 	}
@@ -216,6 +220,8 @@ static CUresult create(CUcontext *context, unsigned int flags, CUdevice ordinal)
 	result = push(*context);
 	if (result != CUDA_SUCCESS)
 		slab_delete(&contexts, *context);
+	else
+		kernel_context_made(device_find(ordinal)->physical);
 	return result;
 }
 

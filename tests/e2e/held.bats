@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What a program holds on two devices, by CUDA's calls, by the driver's ioctls and by NVML: the simulated
+# CUDA driver asks for its memory as a real one does, and the simulated NVML says what that comes to.
+
+load recordings
+
+eval "without_driver_$(declare -f setup)
+without_driver_$(declare -f teardown)"
+setup() {
+	without_driver_setup
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	[ -c /dev/fuse ] || skip "needs /dev/fuse"
+	needs_links
+	mkdir devices held.d
+	"$WORKLOADS/simnv-devices" "$PWD/devices" 3>&- &
+	SIMNV_PID=$!
+	wait_for '[ -e devices/nvidiactl ]'
+	export SIMNV=$PWD/state SIMCUDA_DEVICES=2 SIMCUDA_HELD=$PWD/held.d SIMCUDA_DRIVER=$PWD/devices
+	export MEMSCOPE_TEST_DEVICES=$PWD/devices
+	LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3
+	FIRST=GPU-73696d75-6c61-7465-6420-475055200000
+	SECOND=GPU-73696d75-6c61-7465-6420-475055200001
+	cat > state <<-END
+		driver 580.159.04
+		device uuid=$FIRST name=NVIDIA_H200 pci=0:65:00 minor=0 total=143771M reserved=615M used=9M
+		device uuid=$SECOND name=NVIDIA_H200 pci=0:66:00 minor=1 total=143771M reserved=615M used=0
+	END
+}
+
+teardown() {
+	OTHER_PID=${SIMNV_PID:-}
+	exec 6>&- 7<&-
+	without_driver_teardown
+	umount -l devices 2> /dev/null || true
+}
+
+# Starts the program in a recording; it does nothing yet.
+begin() {
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -o run.mscope --nvml=100ms "$@" -- sh -c 'exec "$0" < to > from' "$WORKLOADS/held"
+	exec 6> to 7< from
+	wait_for '[ "$(answers)" -ge 1 ]'
+}
+
+answers() {
+	grep -c "debug: NVML: " record.err
+}
+
+# The next step, which ends with an answer to what NVML was asked after it, and a mark that has the step's number.
+step() {
+	local before
+
+	echo >&6
+	read -r -t 60 EXPECTED <&7 || fail "no answer"
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+	"$MEMSCOPE" mark -q "step-$1"
+}
+
+finish() {
+	exec 6>&-
+	record_wait
+}
+
+# at STEP FILTER: of the only process, at that step
+at() {
+	"$MEMSCOPE" report -f json --to="mark:step-$1" run.mscope > report.json
+	jq -c ".recordings[0].processes[0] | $2" report.json
+}
+
+# What the ten steps come to: the sum and each device, with so many hidden bytes of each.
+assert_explained() {
+	local hidden=$1 i one two
+
+	for ((i = 1; i <= 10; i++)); do
+		read -r _ one _ two <<< "${WANTED[i]}"
+		at "$i" '.nvml | .used_bytes - .allocated_bytes - .slack_bytes - .before_attach_bytes
+			- .unexplained_bytes - ([.other_bytes[]] | add)' > sum
+		assert_equal "$(cat sum)" 0
+		assert_equal "$i: $(jq -c '.recordings[0].processes[0].nvml.devices |
+			map([.device, .allocated_bytes, .other_bytes.contexts / 1048576, .unexplained_bytes])' \
+			report.json)" "$i: $(of_devices "$i" "$one" "$two" "$hidden")"
+		valid report report.json
+	done
+}
+
+of_devices() {
+	local first="[0,$2,104,$4]"
+
+	if [ "$1" -ge 7 ] && [ "$1" -lt 10 ]; then
+		echo "[$first,[1,$3,104,$4]]"
+	else
+		echo "[$first]"
+	fi
+}
+
+steps() {
+	local i
+
+	for ((i = 1; i <= 10; i++)); do
+		step "$i"
+		WANTED[i]=$EXPECTED
+	done
+}
+
+@test "each byte of NVML's number has a name and stands on its device, at ten moments" {
+	begin
+	steps
+	finish
+	assert_explained 0
+	# The slack is what the chunks have beyond the blocks: 3 MiB and 3 KiB in one of 4 MiB and one of 2.
+	assert_equal "$(at 3 .nvml.slack_bytes)" $(((4 + 16 - 3 - 16) * 1048576 - 3072))
+	assert_equal "$(at 7 '.driver.devices | map([.device, .causes.contexts / 1048576])')" "[[0,104],[1,104]]"
+	assert_equal "$(at 7 '.driver.devices | map(.bytes) | add')" "$(at 7 .driver.device.live_bytes)"
+	"$MEMSCOPE" report -f text --to=mark:step-7 run.mscope > text
+	grep -q "of it, on device 1 " text || fail "$(cat text)"
+	grep -q "in all, as NVML says  *$FIRST " text || fail "$(cat text)"
+	grep -q "in all, as NVML says  *all " text || fail "$(cat text)"
+}
+
+@test "what no ioctl shows is what is unexplained" {
+	export SIMCUDA_HIDDEN=64M
+	begin
+	steps
+	finish
+	assert_explained $((64 << 20))
+}
+
+@test "what it held before is what NVML says less what was seen, and falls with each block that is freed" {
+	local i
+
+	export SIMCUDA_DEVICES=1
+	puppet_with_cuda
+	for ((i = 0; i < 8; i++)); do
+		puppet alloc $((128 << 20))
+	done
+	record_start -o run.mscope --nvml=100ms -p "$PUPPET_PID"
+	for ((i = 0; i <= 8; i++)); do
+		before=$(answers)
+		wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+		"$MEMSCOPE" mark -q "step-$i"
+		[ "$i" -eq 8 ] || puppet free
+	done
+	puppet alloc $((10 << 20))
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+	"$MEMSCOPE" mark -q "step-9"
+	record_stop
+	puppet_end
+	for ((i = 0; i <= 8; i++)); do
+		assert_equal "$i: $(at $i '.nvml | [.before_attach_bytes, .allocated_bytes, .unexplained_bytes]')" \
+			"$i: [$(((1128 - 128 * i) << 20)),0,0]"
+	done
+	assert_equal "$(at 9 '.nvml | [.used_bytes, .before_attach_bytes, .allocated_bytes, .unexplained_bytes]')" \
+		"[$((114 << 20)),$((104 << 20)),$((10 << 20)),0]"
+}

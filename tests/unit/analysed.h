@@ -46,11 +46,13 @@ static inline int run_event(struct sink *sink, const struct event *event,
 	return analysis_event(run->analysis, event, change);
 }
 
-/* Of other records, the analysis is told of blocks alone, as by the report. */
+/* Of other records, the analysis is told of blocks and NVML's numbers alone, as by the report. */
 static inline int run_sample(struct sink *sink, const struct event *event,
 			     const struct change *change)
 {
-	return change->has_tensor ? run_event(sink, event, change) : 0;
+	return change->has_tensor || event->header->type == MS_TYPE_HELD ?
+		       run_event(sink, event, change) :
+		       0;
 }
 
 /* Options may be changed before. Returns whether there was memory for it. */

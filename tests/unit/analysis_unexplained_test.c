@@ -136,6 +136,115 @@ static void run_explained_by_other(struct run *run)
 	}
 }
 
+/* ---- by NVML --------------------------------------------------------------------------------- */
+
+static void held(struct run *run, uint64_t bytes)
+{
+	feed(run, record_held("GPU-a", bytes));
+}
+
+static void run_held(struct run *run)
+{
+	int i;
+
+	alloc_new(run, GIB);
+	for (i = 0; i < 200; i++) {
+		held(run, GIB + 500 * MIB + i * 2 * MIB);
+		steps(run, 5);
+	}
+}
+
+/* With objects of the driver, all else has been explained. */
+static void run_held_with_objects(struct run *run)
+{
+	feed(run, record_object(1, 500 * MIB));
+	feed(run, record_object(2, GIB));
+	run_held(run);
+}
+
+static void run_held_little(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		held(run, GIB + i * 128 * KIB);
+		steps(run, 5);
+	}
+}
+
+/* Modules are loaded, and that is it. */
+static void run_held_at_first(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		held(run, GIB + (i < 60 ? i : 60) * 5 * MIB);
+		steps(run, 5);
+	}
+}
+
+/* A pool keeps what has been freed into it. */
+static void run_held_by_pool(struct run *run)
+{
+	uint64_t addr = DEVICE_ADDR + 100 * GIB;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		feed(run, record_on(0, record_alloc("cuMemAllocAsync", addr, (100 + 2 * i) * MIB)));
+		feed(run, record_begin_of("cuMemFreeAsync", addr, 0));
+		feed(run, record_free("cuMemFreeAsync", addr));
+		held(run, GIB + i * 2 * MIB);
+		steps(run, 5);
+	}
+}
+
+/* What a sample has of the first device alone is no rise or fall. */
+static void run_held_on_two_devices(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		held(run, GIB + (i % 2) * 500 * MIB);
+		feed(run, record_held("GPU-b", GIB - (i % 2) * 500 * MIB));
+		steps(run, 5);
+	}
+}
+
+static void run_held_more_on_two_devices(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		held(run, GIB + i * MIB);
+		feed(run, record_held("GPU-b", GIB + i * MIB));
+		steps(run, 5);
+	}
+}
+
+/* The driver takes what it is asked for, and NVML says so. */
+static void run_held_explained(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		feed(run, record_object(100 + i, 2 * MIB));
+		held(run, i * 2 * MIB);
+		steps(run, 5);
+	}
+}
+
+/* Told by the program's own questions, too: it is one finding, that of the process alone. */
+static void run_held_and_told(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		held(run, GIB + i * 2 * MIB);
+		told(run, 6 * GIB - i * 2 * MIB, 8 * GIB);
+		steps(run, 5);
+	}
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct program programs[] = {
@@ -151,6 +260,15 @@ static const struct program programs[] = {
 	{ "explained by managed memory but for little", run_explained_by_managed_but_little, {}, 0 },
 	{ "unexplained, in company", run_unexplained_in_company, { { FINDING_UNEXPLAINED_GROWTH, L, 0 } }, 1 },
 	{ "explained by another", run_explained_by_other, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "held", run_held, { { FINDING_UNEXPLAINED_GROWTH, M, 0 } }, 1 },
+	{ "held, beside objects", run_held_with_objects, { { FINDING_UNEXPLAINED_GROWTH, H, 0 } }, 1 },
+	{ "held, little", run_held_little, {}, 0 },
+	{ "held at first", run_held_at_first, {}, 0 },
+	{ "held by a pool", run_held_by_pool, {}, 0 },
+	{ "held on two devices", run_held_on_two_devices, {}, 0 },
+	{ "held, more on two devices", run_held_more_on_two_devices, { { FINDING_UNEXPLAINED_GROWTH, M, 0 } }, 1 },
+	{ "held, and explained", run_held_explained, {}, 0 },
+	{ "held and told", run_held_and_told, { { FINDING_UNEXPLAINED_GROWTH, M, 0 } }, 1 },
 	/* clang-format on */
 };
 
@@ -166,6 +284,9 @@ static void test_device(void **state)
 
 	(void)state;
 	assert_int_equal(only_finding(&run, run_unexplained).device, 0);
+	run_end(&run);
+	run = (struct run){ 0 };
+	assert_int_equal(only_finding(&run, run_held).device, -1);
 	run_end(&run);
 }
 

@@ -353,6 +353,8 @@ static int apply_process(struct analysis *analysis, struct process_activity *act
 		piles_end_program(activity);
 		tensor_growth_end(activity);
 		return apply_context(analysis, activity, change);
+	case MS_TYPE_HELD:
+		return unexplained_held(activity, change->process);
 	}
 	return 0;
 }

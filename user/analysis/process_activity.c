@@ -58,7 +58,7 @@ void process_activity_free(struct process_activity *activity)
 		free(activity->slices);
 	for (i = 0; i < activity->groups_count; i++)
 		free(activity->groups[i].freed);
-	for (i = 0; i < ACTIVITY_DEVICES; i++)
+	for (i = 0; i < ACTIVITY_UNEXPLAINED; i++)
 		free(activity->unexplained[i]);
 	free(activity->ended);
 	free(activity->groups);
@@ -128,7 +128,7 @@ static void fold(struct process_activity *activity)
 	tensor_growth_fold(activity->tensors);
 	if (activity->slices != no_activity)
 		fold_activity(activity->slices);
-	for (i = 0; i < ACTIVITY_DEVICES; i++)
+	for (i = 0; i < ACTIVITY_UNEXPLAINED; i++)
 		if (activity->unexplained[i])
 			unexplained_fold(activity->unexplained[i]);
 	for (i = 0; i < ACTIVITY_BUCKETS; i += 2)

@@ -11,8 +11,9 @@
 #include "analysis/group.h"
 #include "analysis/host_evidence.h"
 
-#define ACTIVITY_THREADS 64     /* slots; two threads in one make rules see less, never more */
-#define ACTIVITY_DEVICES 16     /* whose live bytes are followed */
+#define ACTIVITY_THREADS 64 /* slots; two threads in one make rules see less, never more */
+#define ACTIVITY_DEVICES 16 /* whose live bytes are followed */
+#define ACTIVITY_UNEXPLAINED (ACTIVITY_DEVICES + 1)
 #define ACTIVITY_FIRST_SHIFT 20 /* the first buckets are 2^20 ns long */
 
 /* What a process did in a piece of its time. */
@@ -110,8 +111,9 @@ struct process_activity {
 	bool pressed;
 	int32_t pressed_device;
 	uint64_t pressed_free, pressed_total, pressed_ts_ns, pressed_first_ns, pressed_times;
-	uint64_t total_bytes[ACTIVITY_DEVICES];            /* 0: the driver did not report them */
-	struct unexplained *unexplained[ACTIVITY_DEVICES]; /* NULL: the same */
+	uint64_t total_bytes[ACTIVITY_DEVICES]; /* 0: the driver did not report them */
+	/* NULL: the same. The last one is of what NVML says of the process, on all devices. */
+	struct unexplained *unexplained[ACTIVITY_UNEXPLAINED];
 
 	uint64_t failures;    /* of allocations, out of memory */
 	uint64_t retry_frees; /* between a failure and how it ended */

@@ -9,26 +9,57 @@
 
 #define WINDOWS 8
 #define NONE UINT64_MAX /* the program did not ask */
+#define NVML ACTIVITY_DEVICES
 
-/* What the driver reported to the program about one device. */
+/* A sample of NVML's: it comes device by device, and the last one has all. */
+struct sample {
+	uint64_t ts_ns; /* 0: there is none */
+	unsigned int bucket;
+	uint64_t used, unexplained, perhaps;
+};
+
+/* What the driver reported to the program about one device, or NVML about the process. */
 struct unexplained {
 	uint64_t least[ACTIVITY_BUCKETS]; /* bytes that nothing explains, at least; or NONE */
 	uint64_t told;                    /* times */
 	uint64_t first_ns, last_ns;
-	uint64_t free_first, free_last;           /* bytes */
-	uint64_t explained_first, explained_last; /* by allocations */
+	uint64_t free_first, free_last;           /* bytes; of NVML: in use */
+	uint64_t explained_first, explained_last; /* by allocations; of NVML: also by objects */
 	uint64_t perhaps_last;                    /* what may explain as much, besides */
-	bool shared; /* another process was seen on the device, or may be on it */
+	bool shared;          /* another process was seen on the device, or may be on it */
+	bool objects_seen;    /* of NVML: contexts and code are explained, too */
+	struct sample sample; /* not counted yet */
 };
 
 size_t unexplained_bytes(const struct process_activity *activity)
 {
 	size_t bytes = 0, i;
 
-	for (i = 0; i < ACTIVITY_DEVICES; i++)
+	for (i = 0; i < ACTIVITY_UNEXPLAINED; i++)
 		if (activity->unexplained[i])
 			bytes += sizeof(*activity->unexplained[i]);
 	return bytes;
+}
+
+static void count_sample(struct unexplained *unexplained)
+{
+	struct sample *sample = &unexplained->sample;
+	uint64_t *least = &unexplained->least[sample->bucket];
+
+	if (!sample->ts_ns)
+		return;
+	if (!unexplained->told++) {
+		unexplained->first_ns = sample->ts_ns;
+		unexplained->free_first = sample->used;
+		unexplained->explained_first = sample->used - sample->unexplained;
+	}
+	unexplained->last_ns = sample->ts_ns;
+	unexplained->free_last = sample->used;
+	unexplained->explained_last = sample->used - sample->unexplained;
+	unexplained->perhaps_last = sample->perhaps;
+	if (sample->unexplained < *least)
+		*least = sample->unexplained;
+	sample->ts_ns = 0;
 }
 
 void unexplained_fold(struct unexplained *unexplained)
@@ -36,6 +67,7 @@ void unexplained_fold(struct unexplained *unexplained)
 	uint64_t *least = unexplained->least;
 	unsigned int i;
 
+	count_sample(unexplained);
 	for (i = 0; i < ACTIVITY_BUCKETS; i += 2)
 		least[i / 2] = least[i] < least[i + 1] ? least[i] : least[i + 1];
 	for (i = ACTIVITY_BUCKETS / 2; i < ACTIVITY_BUCKETS; i++)
@@ -77,13 +109,19 @@ static uint64_t explained(const struct process_activity *activity, const struct 
 		       own;
 }
 
-/* At most: pools keep what has been freed into them, and managed memory may move to the device. */
+/* What pools keep, at most, of what has been freed into them. */
+static uint64_t kept_by_pools(const struct process *process)
+{
+	const struct space_total *pool = &process->spaces[MS_SPACE_POOL];
+
+	return pool->peak_bytes > pool->live_bytes ? pool->peak_bytes - pool->live_bytes : 0;
+}
+
+/* At most: managed memory may move to the device. */
 static uint64_t perhaps(const struct process *process)
 {
-	const struct space_total *pool = &process->spaces[MS_SPACE_POOL],
-				 *managed = &process->spaces[MS_SPACE_MANAGED];
-	const uint64_t kept =
-		pool->peak_bytes > pool->live_bytes ? pool->peak_bytes - pool->live_bytes : 0;
+	const struct space_total *managed = &process->spaces[MS_SPACE_MANAGED];
+	const uint64_t kept = kept_by_pools(process);
 
 	return kept < UINT64_MAX - managed->live_bytes ? kept + managed->live_bytes : UINT64_MAX;
 }
@@ -133,6 +171,29 @@ int unexplained_event(struct process_activity *activity, const struct event *eve
 	unexplained->perhaps_last = perhaps(change->process);
 	if (used < *least)
 		*least = used;
+	return 0;
+}
+
+int unexplained_held(struct process_activity *activity, const struct process *process)
+{
+	struct unexplained *unexplained;
+	struct nvml_parts parts;
+
+	if (!nvml_account_parts(process, &parts))
+		return 0;
+	unexplained = unexplained_of(activity, NVML);
+	if (!unexplained)
+		return -ENOMEM;
+	if (unexplained->sample.ts_ns != process->nvml.last.ts_ns)
+		count_sample(unexplained);
+	unexplained->objects_seen = process->nvml.last.objects_seen;
+	unexplained->sample = (struct sample){
+		.ts_ns = process->nvml.last.ts_ns,
+		.bucket = activity->bucket,
+		.used = parts.used_bytes,
+		.unexplained = parts.unexplained_bytes > 0 ? parts.unexplained_bytes : 0,
+		.perhaps = unexplained->objects_seen ? 0 : kept_by_pools(process),
+	};
 	return 0;
 }
 
@@ -224,6 +285,35 @@ static bool grows(const struct process_activity *activity, const struct unexplai
 	       !is_little(trend, unexplained, options) && goes_on(trend);
 }
 
+static int report_held(const struct process_activity *activity,
+		       const struct unexplained *unexplained, const struct trend *trend,
+		       struct findings *findings)
+{
+	struct finding finding = process_activity_finding(activity, FINDING_UNEXPLAINED_GROWTH);
+	const uint64_t length_ns = unexplained->last_ns - unexplained->first_ns;
+
+	finding.first_ts_ns = unexplained->first_ns;
+	finding.last_ts_ns = unexplained->last_ns;
+	finding.bytes = trend->rise;
+	finding_say(&finding, "more, by NVML, that nothing explains", FINDING_BYTES, trend->rise);
+	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
+		    finding_rate(trend->rise, length_ns));
+	finding_say(&finding, "windows, out of 7, that had more than the one before", FINDING_COUNT,
+		    trend->rises);
+	finding_say(&finding, "NVML's number of the process, first", FINDING_BYTES,
+		    unexplained->free_first);
+	finding_say(&finding, "NVML's number of the process, last", FINDING_BYTES,
+		    unexplained->free_last);
+	finding_say(&finding, "explained then, first", FINDING_BYTES, unexplained->explained_first);
+	finding_say(&finding, "explained then, last", FINDING_BYTES, unexplained->explained_last);
+	finding_say(&finding, "times NVML was asked", FINDING_COUNT, unexplained->told);
+	if (!unexplained->objects_seen)
+		finding_lower(&finding, FINDING_MEDIUM,
+			      "contexts, code and unused parts of chunks are in it: the driver's"
+			      " ioctls were not seen");
+	return findings_add(findings, &finding);
+}
+
 static int report(const struct process_activity *activity, int32_t device,
 		  const struct unexplained *unexplained, const struct trend *trend,
 		  struct findings *findings)
@@ -260,10 +350,16 @@ static int report(const struct process_activity *activity, int32_t device,
 int unexplained_report(struct process_activity *activity, const struct analysis_options *options,
 		       struct findings *findings)
 {
+	struct unexplained *held = activity->unexplained[NVML];
 	struct trend trend;
 	int32_t device;
 	int err = 0;
 
+	if (held)
+		count_sample(held);
+	/* It says the same as the devices do, but of this process alone. */
+	if (held && grows(activity, held, options, &trend))
+		return report_held(activity, held, &trend, findings);
 	for (device = 0; !err && device < ACTIVITY_DEVICES; device++)
 		if (activity->unexplained[device] &&
 		    grows(activity, activity->unexplained[device], options, &trend))

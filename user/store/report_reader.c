@@ -83,7 +83,7 @@ static int take_sample(struct sink *own, const struct event *event, const struct
 	struct report_run *run = (struct report_run *)own;
 	struct sink *sink = run->reader->sink;
 
-	if (change->has_tensor && report_recording_event(run->recording, event, change))
+	if (report_recording_sample(run->recording, event, change))
 		return -ENOMEM;
 	if (event->header->type == MS_TYPE_MARKER &&
 	    report_wants(&run->reader->report.options, change->process))

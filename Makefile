@@ -106,7 +106,7 @@ libmemscope-cupti.so: $(BUILD)/libmemscope-cupti.so
 # ---- the HTML report's parts, put together and into the program
 
 HTML_PARTS := user/render/html
-HTML_SCRIPTS := $(addprefix $(HTML_PARTS)/,base.js tables.js canvas.js view.js memory.js spans.js lanes.js \
+HTML_SCRIPTS := $(addprefix $(HTML_PARTS)/,base.js tables.js canvas.js view.js memory.js held.js spans.js lanes.js \
 	owners.js sites.js addresses.js sides.js main.js)
 
 $(BUILD)/html/report.js: $(HTML_SCRIPTS)

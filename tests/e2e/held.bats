@@ -118,6 +118,21 @@ steps() {
 	grep -q "of it, on device 1 " text || fail "$(cat text)"
 	grep -q "in all, as NVML says  *$FIRST " text || fail "$(cat text)"
 	grep -q "in all, as NVML says  *all " text || fail "$(cat text)"
+	# The same over time: what a sample is made of is what NVML said is in use.
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	jq -c --arg uuid "$FIRST" 'select(.type == "device_memory" and .uuid == $uuid) | .used_bytes' run.ndjson > used
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+	jq -c '.recordings[0].nvml_timeline[0] | [.allocated, .slack, .contexts, .other_calls, .before_attach, .unexplained,
+		.not_broken_down, .other_processes, .no_process] | transpose[] | add' report.json > sums
+	diff used sums
+	assert_equal "$(jq -c '.recordings[0].nvml_timeline | map([(.contexts, .unexplained, .not_broken_down, .no_process
+		| max / 1048576)])' report.json)" "[[104,0,0,9],[104,0,0,0]]"
+	"$MEMSCOPE" report -f html -o run.html run.mscope
+	grep -q 'data-chart="held"' run.html
+	if command -v chromedriver > /dev/null && /usr/bin/python3 -c 'import selenium' 2> /dev/null; then
+		/usr/bin/python3 "$ROOT/tests/e2e/browse" run.html held
+	fi
 }
 
 @test "what no ioctl shows is what is unexplained" {

@@ -39,6 +39,11 @@ static void append_words(struct html *html)
 		if (usage_is_on_device(i))
 			json_text(&json, probe_space_name(i), strlen(probe_space_name(i)));
 	json_close(&json, ']');
+	json_name(&json, "nvml_shares");
+	json_open(&json, '{');
+	for (i = 0; i < NVML_SHARES_COUNT; i++)
+		json_put_text(&json, nvml_share_name(i), nvml_share_description(i));
+	json_close(&json, '}');
 	json_name(&json, "functions");
 	json_open(&json, '{');
 	for (i = 0; i < MS_OPS_COUNT; i++)

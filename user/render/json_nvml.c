@@ -125,3 +125,43 @@ void json_nvml_devices(struct json *json, const struct state *state)
 		put_device(json, &state->nvml_devices.devices[i]);
 	json_close(json, ']');
 }
+
+static void put_moments(struct json *json, const struct nvml_series_device *device)
+{
+	size_t i, share;
+
+	json_name(json, "ts_ns");
+	json_open(json, '[');
+	for (i = 0; i < device->count; i++)
+		json_u64(json, device->moments[i].ts_ns);
+	json_close(json, ']');
+	for (share = 0; share < NVML_SHARES_COUNT; share++) {
+		json_name(json, nvml_share_name(share));
+		json_open(json, '[');
+		for (i = 0; i < device->count; i++)
+			json_u64(json, device->moments[i].shares[share]);
+		json_close(json, ']');
+	}
+}
+
+void json_nvml_series(struct json *json, const struct nvml_series *series)
+{
+	size_t i;
+
+	json_name(json, "nvml_timeline");
+	json_open(json, '[');
+	for (i = 0; i < series->count; i++) {
+		const struct nvml_series_device *device = &series->devices[i];
+		const struct ms_device *last = &device->last;
+
+		json_open(json, '{');
+		json_name(json, "uuid");
+		json_text(json, last->uuid, strnlen(last->uuid, sizeof(last->uuid)));
+		json_put_if(json, "total_bytes", last->known & MS_DEVICE_MEMORY, last->total_bytes);
+		json_put_if(json, "reserved_bytes", last->known & MS_DEVICE_RESERVED,
+			    last->reserved_bytes);
+		put_moments(json, device);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}

@@ -271,11 +271,12 @@ static void append_sections(struct html *html)
 	static const struct {
 		const char *anchor, *name;
 	} sections[] = {
-		{ "timeline", "Memory" },     { "coverage", "Coverage" },
-		{ "findings", "Findings" },   { "overview", "Overview" },
-		{ "spans", "Lanes" },         { "owners", "Owners" },
-		{ "sites", "Lines" },         { "memory", "Tables" },
-		{ "addresses", "Addresses" }, { "devices", "Devices" },
+		{ "timeline", "Memory" },   { "coverage", "Coverage" },
+		{ "findings", "Findings" }, { "overview", "Overview" },
+		{ "held", "In use" },       { "spans", "Lanes" },
+		{ "owners", "Owners" },     { "sites", "Lines" },
+		{ "memory", "Tables" },     { "addresses", "Addresses" },
+		{ "devices", "Devices" },
 	};
 	size_t i;
 
@@ -283,8 +284,9 @@ static void append_sections(struct html *html)
 			     "<nav class=\"sections\" aria-label=\"Sections of recording %zu\">",
 			     html->number);
 	for (i = 0; i < sizeof(sections) / sizeof(*sections); i++)
-		string_append_format(html->out, "<a href=\"#r%zu-%s\">%s</a> ", html->number,
-				     sections[i].anchor, sections[i].name);
+		if (strcmp(sections[i].anchor, "held") != 0 || html->recording->nvml_series.count)
+			string_append_format(html->out, "<a href=\"#r%zu-%s\">%s</a> ",
+					     html->number, sections[i].anchor, sections[i].name);
 	string_append_text(html->out, "<a href=\"#r0-thresholds\">Thresholds</a></nav>\n");
 }
 
@@ -307,6 +309,8 @@ static void append_recording(struct html *html)
 	html_coverage(html);
 	html_findings(html);
 	html_overview(html);
+	if (html->recording->nvml_series.count)
+		append_chart(html, "held", "What devices hold, by NVML");
 	append_chart(html, "spans", "Lanes");
 	append_chart(html, "owners", "Who holds memory");
 	append_chart(html, "sites", "Where in the code");

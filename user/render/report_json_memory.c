@@ -342,6 +342,7 @@ void report_json_memory(struct json *json, const struct report_recording *record
 	report_json_sites(json, recording);
 	json_put_bool(json, "device_numbers_are_own", report_device_numbers_are_own(recording));
 	json_nvml_devices(json, state);
+	json_nvml_series(json, &recording->nvml_series);
 	report_xids_json(json, recording);
 	report_host_json(json, state);
 	json_name(json, "processes");

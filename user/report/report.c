@@ -49,6 +49,7 @@ void report_recording_free(struct report_recording *recording)
 		return;
 	report_coverage_fini(&recording->coverage);
 	timeline_fini(&recording->timeline);
+	nvml_series_fini(&recording->nvml_series);
 	phases_fini(&recording->phases);
 	steps_fini(&recording->steps);
 	holdings_fini(&recording->holdings);
@@ -117,14 +118,6 @@ int report_recording_event(struct report_recording *recording, const struct even
 	phases_event(&recording->phases, event, change);
 	steps_event(&recording->steps, event, change);
 	return 0;
-}
-
-size_t report_recording_bytes(const struct report_recording *recording)
-{
-	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
-	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites) +
-	       call_sites_bytes(&recording->call_sites) + process_groups_bytes(&recording->groups) +
-	       phases_bytes(&recording->phases) + steps_bytes(&recording->steps);
 }
 
 /* What processes hold, also those of which nothing has come. */
@@ -334,6 +327,7 @@ int report_recording_finish(struct report_recording *recording)
 	    recording->first_event_ns < recording->coverage.account.first_ts_ns)
 		recording->coverage.account.first_ts_ns = recording->first_event_ns;
 	timeline_finish(&recording->timeline, recording->state, end_ns);
+	nvml_series_finish(&recording->nvml_series, recording->state);
 	phases_finish(&recording->phases, end_ns);
 	steps_finish(&recording->steps, &recording->phases);
 	recording->incomplete |= report_growth_find(recording) == -ENOMEM;

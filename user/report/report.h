@@ -20,6 +20,7 @@
 #include "report/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
+#include "timeline/nvml_series.h"
 #include "timeline/phases.h"
 #include "timeline/steps.h"
 #include "timeline/timeline.h"
@@ -176,6 +177,7 @@ struct report_recording {
 	struct report_coverage coverage;
 	const struct state *state;
 	struct timeline timeline;
+	struct nvml_series nvml_series;
 	struct phases phases;
 	struct steps steps; /* of processes that have set no markers */
 	struct analysis *analysis;

@@ -14,8 +14,18 @@ int report_recording_sample(struct report_recording *recording, const struct eve
 
 	if (change->has_tensor)
 		return report_recording_event(recording, event, change);
+	nvml_series_record(&recording->nvml_series, recording->state, event);
 	if (event->header->type == MS_TYPE_HELD)
 		err = analysis_event(recording->analysis, event, change);
-	recording->incomplete |= err == -ENOMEM;
+	recording->incomplete |= err == -ENOMEM || recording->nvml_series.incomplete;
 	return 0;
+}
+
+size_t report_recording_bytes(const struct report_recording *recording)
+{
+	return timeline_bytes(&recording->timeline) + analysis_bytes(recording->analysis) +
+	       holdings_bytes(&recording->holdings) + sites_bytes(&recording->sites) +
+	       call_sites_bytes(&recording->call_sites) + process_groups_bytes(&recording->groups) +
+	       phases_bytes(&recording->phases) + steps_bytes(&recording->steps) +
+	       nvml_series_bytes(&recording->nvml_series);
 }

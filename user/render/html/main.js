@@ -28,6 +28,8 @@ function showRecording(number) {
 
 	shown.set(number, view);
 	new MemoryChart(recording, view);
+	if (recording.mount('held'))
+		new HeldChart(recording, view);
 	new LanesChart(recording, view);
 	new OwnersChart(recording);
 	new SitesChart(recording);

@@ -7,7 +7,7 @@ const MEMORY_HEIGHT = 274;
 const HINT = 'Drag to zoom in, double-click to show all; arrow keys move the cursor, + and - zoom.';
 
 class MemoryChart {
-	constructor(recording, view) {
+	constructor(recording, view, place = 'timeline') {
 		this.recording = recording;
 		this.view = view;
 		this.timeline = recording.report.timeline;
@@ -15,16 +15,21 @@ class MemoryChart {
 		this.space = 'device';
 		this.stacked = true;
 		this.cursor = null; // a bucket
-		this.mount = recording.mount('timeline');
+		this.mount = recording.mount(place);
 		this.lines = this.timeline.buckets ? this.allLines() : [];
 		if (!this.lines.length) {
-			this.mount.append(element('p', { text: 'No memory was held.' }));
+			this.mount.append(element('p', { text: this.words().nothing }));
 			return;
 		}
 		this.offset = recording.relative(this.timeline.begin_ts_ns);
 		this.build();
 		this.choose();
 		view.onChange(() => this.surface.request());
+	}
+
+	words() {
+		return { nothing: 'No memory was held.', label: 'Live bytes', none: 'nothing live',
+			stacked: 'what is live at the end of each' };
 	}
 
 	// ---- data
@@ -139,10 +144,14 @@ class MemoryChart {
 		} });
 
 		space.select.value = this.space;
-		this.key = element('div');
-		this.told = element('p', { class: 'told readout', role: 'status' });
 		this.mount.append(element('div', { class: 'controls' }, process.node, space.node,
 			element('label', { class: 'choice' }, stack, ' stacked'), viewTools(this.view)));
+		this.buildSurface();
+	}
+
+	buildSurface() {
+		this.key = element('div');
+		this.told = element('p', { class: 'told readout', role: 'status' });
 		this.surface = new Surface(this.mount, { tabindex: 0, role: 'slider', 'aria-valuemin': 0,
 			'aria-valuemax': this.timeline.buckets - 1, 'aria-valuenow': 0 }, MEMORY_HEIGHT,
 		(context, width, height) => this.draw(context, width, height));
@@ -205,7 +214,7 @@ class MemoryChart {
 
 		return [this.recording.both(from), ...near.map((mark) => mark.text),
 			this.drawn.length > 1 && this.stacked ? `together: ${size(sum)}` : '',
-			...(lines.length ? lines : ['nothing live']),
+			...(lines.length ? lines : [this.words().none]),
 			this.timeline.lost[bucket] ? `${plural(this.timeline.lost[bucket], 'event')} lost` : '']
 			.filter((line) => line);
 	}
@@ -213,14 +222,14 @@ class MemoryChart {
 	describe() {
 		const names = this.drawn.map((line) => `${line.name} ${line.space} up to ${size(line.peak)}`);
 
-		this.surface.canvas.setAttribute('aria-label', `Live bytes over ${duration(this.view.length)}: ` +
+		this.surface.canvas.setAttribute('aria-label', `${this.words().label} over ${duration(this.view.length)}: ` +
 			`${names.slice(0, 5).join(', ') || 'none'}. ${this.marks.map((mark) =>
 				`${mark.text} at ${this.recording.both(mark.at)}`).slice(0, 5).join('. ')}`);
 		this.surface.canvas.setAttribute('aria-valuetext', 'no moment chosen');
 		this.key.replaceChildren(legend(this.drawn.map((line, i) =>
 			[`c${this.colourAt(i)}`, `${line.name}${line.space ? `, ${line.space}` : ''}, up to ${size(line.peak)}`])),
 		element('p', { class: 'hint', text: this.stacked && this.drawn.length > 1 ?
-			`Stacked: what is live at the end of each ${duration(this.timeline.bucket_ns)}. ${HINT}` :
+			`Stacked: ${this.words().stacked} ${duration(this.timeline.bucket_ns)}. ${HINT}` :
 			`The most in each ${duration(this.timeline.bucket_ns)}. ${HINT}` }));
 	}
 

@@ -190,6 +190,8 @@ lint: $(BUILD)/bpf/memscope.skel.h
 	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=5000)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers
+	$(call say,LINT,layouts)
+	$(Q)tools/check-layouts
 	$(call say,LINT,sizes)
 	$(Q)tools/check-sizes
 

@@ -82,7 +82,7 @@ WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/i
 WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks oncall \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
-WORKLOAD_PROGRAMS += $(addprefix $(WORKLOADS)/,held)
+WORKLOAD_PROGRAMS += $(addprefix $(WORKLOADS)/,held ioctl_storm)
 
 WORKLOAD_RUNTIMES := $(filter %/rows_runtime-shared %/rows_runtime-ptds %/rows_runtime-static \
 	%/rows_runtime-static-ptds,$(WORKLOAD_PROGRAMS))
@@ -104,7 +104,9 @@ $(WORKLOADS)/exhaust: tests/workloads/exhaust.c
 $(WORKLOADS)/oncall: tests/workloads/oncall.c
 $(WORKLOADS)/oncall: WORKLOAD_LIBS = -lcuda -lcudart
 $(WORKLOADS)/held: tests/workloads/held.c
+$(WORKLOADS)/ioctl_storm: tests/workloads/ioctl_storm.c
 $(WORKLOADS)/kept: tests/workloads/kept.c
+$(WORKLOADS)/ioctl_storm: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/held: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c

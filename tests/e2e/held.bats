@@ -30,16 +30,16 @@ setup() {
 
 teardown() {
 	OTHER_PID=${SIMNV_PID:-}
-	exec 6>&- 7<&-
+	exec 4>&- 5<&- 6>&- 7<&-
 	without_driver_teardown
 	umount -l devices 2> /dev/null || true
 }
 
-# Starts the program in a recording; it does nothing yet.
+# begin PROGRAM ARGUMENT...: in a recording. It does nothing yet.
 begin() {
 	mkfifo to from
 	# shellcheck disable=SC2016 # for the other shell
-	record_start -o run.mscope --nvml=100ms "$@" -- sh -c 'exec "$0" < to > from' "$WORKLOADS/held"
+	record_start -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$@"
 	exec 6> to 7< from
 	wait_for '[ "$(answers)" -ge 1 ]'
 }
@@ -106,7 +106,7 @@ steps() {
 }
 
 @test "each byte of NVML's number has a name and stands on its device, at ten moments" {
-	begin
+	begin "$WORKLOADS/held"
 	steps
 	finish
 	assert_explained 0
@@ -137,7 +137,7 @@ steps() {
 
 @test "what no ioctl shows is what is unexplained" {
 	export SIMCUDA_HIDDEN=64M
-	begin
+	begin "$WORKLOADS/held"
 	steps
 	finish
 	assert_explained $((64 << 20))
@@ -170,4 +170,66 @@ steps() {
 	done
 	assert_equal "$(at 9 '.nvml | [.used_bytes, .before_attach_bytes, .allocated_bytes, .unexplained_bytes]')" \
 		"[$((114 << 20)),$((104 << 20)),$((10 << 20)),0]"
+}
+
+# The client and the devices of each thread, and 3,136 ioctls of it: more than 100,000 in all.
+@test "100,000 ioctls of 32 threads: what is held is what the program says, 32 times in between" {
+	local i bytes objects host ioctls
+
+	begin "$WORKLOADS/ioctl_storm" "$PWD/devices" 98
+	for ((i = 1; i <= 32; i++)); do
+		echo >&6
+		read -r -t 60 WANTED[i] <&7 || fail "no answer"
+		"$MEMSCOPE" mark -q "step-$i"
+	done
+	finish
+	for ((i = 1; i <= 32; i++)); do
+		read -r bytes objects host ioctls <<< "${WANTED[i]}"
+		assert_equal "$i: $(at $i '.driver | [.device.live_bytes, .device.live_objects, .host.live_bytes]')" \
+			"$i: [$bytes,$objects,$host]"
+	done
+	[ "$ioctls" -ge 100000 ]
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	assert_equal "$(jq -c 'select(.type == "object") | .type' run.ndjson | wc -l)" "$ioctls"
+	assert_whole run.mscope
+}
+
+@test "two programs that call their devices 0: each byte is under the UUID of its own" {
+	local i
+
+	mkfifo to from to2 from2
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -f -o run.mscope --nvml=100ms -- sh -c 'cat to2 | CUDA_VISIBLE_DEVICES=1 "$0" | cat > from2 &
+		cat to | CUDA_VISIBLE_DEVICES=0 "$0" | cat > from; wait' "$WORKLOADS/held"
+	exec 6> to 7< from 4> to2 5< from2
+	echo >&6
+	read -r -t 60 _ <&7
+	for ((i = 0; i < 3; i++)); do
+		echo >&4
+		read -r -t 60 _ <&5
+	done
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+	"$MEMSCOPE" mark -q step-1
+	"$MEMSCOPE" who --json > who.json
+	exec 4>&-
+	finish
+	"$MEMSCOPE" report -f json --to=mark:step-1 run.mscope > report.json
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].processes | map(.nvml.devices[]? | [.uuid, .device, .used_bytes / 1048576,
+		.allocated_bytes, .unexplained_bytes]) | sort[]' report.json)" \
+		"[\"$FIRST\",0,108,$((3 << 20)),0]
+[\"$SECOND\",0,124,$(((19 << 20) + 3072)),0]"
+	assert_equal "$(jq -c '.recordings[0].nvml_devices | map([.uuid, .traced_processes, .traced_bytes / 1048576])[]' \
+		report.json)" "[\"$FIRST\",1,108]
+[\"$SECOND\",1,124]"
+	assert_equal "$(jq -c '.recordings[0].nvml_timeline | map([.uuid, (.contexts[-1], .unexplained[-1]) / 1048576])[]' \
+		report.json)" "[\"$FIRST\",104,0]
+[\"$SECOND\",104,0]"
+	assert_equal "$(jq -c '.devices[] | select(.uuid != null) | [.uuid, (.processes | map(.used_bytes / 1048576))]' \
+		who.json)" "[\"$FIRST\",[108]]
+[\"$SECOND\",[124]]"
+	"$MEMSCOPE" report -f text --to=mark:step-1 run.mscope > text
+	grep -q "in all, as NVML says  *$FIRST  *108 MiB" text || fail "$(cat text)"
+	grep -q "in all, as NVML says  *$SECOND  *124 MiB" text || fail "$(cat text)"
 }

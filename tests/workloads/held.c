@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Allocates on two devices in ten steps, one for each line of standard input. After a step it
- * writes what it has allocated with CUDA on either device: "0 BYTES 1 BYTES", for the driver's own
- * account to be held against.
+ * Allocates on two devices in ten steps, or on one if it sees but one, a step for each line of
+ * standard input. After a step it writes what it has allocated with CUDA on either device:
+ * "0 BYTES 1 BYTES", for the driver's own account to be held against.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@ static CUdeviceptr large, small[3], pooled, managed, other;
 static CUmemGenericAllocationHandle physical;
 static void *pinned;
 static uint64_t held[2];
+static int devices;
 
 static void check(CUresult result, const char *what)
 {
@@ -46,6 +47,7 @@ static void first(void)
 	CUdeviceptr block;
 
 	check(cuInit(0), "cuInit");
+	check(cuDeviceGetCount(&devices), "cuDeviceGetCount");
 	use(0);
 	take(0, &block, 3 * MIB);
 }
@@ -86,6 +88,8 @@ static void elsewhere(void)
 
 static void second_device(void)
 {
+	if (devices < 2)
+		return;
 	use(1);
 	take(1, &other, 50 * MIB + 1);
 }
@@ -110,6 +114,8 @@ static void give_pool_back(void)
 
 static void leave_second(void)
 {
+	if (devices < 2)
+		return;
 	check(cuDevicePrimaryCtxRelease_v2(1), "cuDevicePrimaryCtxRelease");
 	held[1] = 0;
 }

@@ -105,6 +105,7 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	__u64 args[MS_PLACES], device;
 	const struct ms_framework_row *row;
 	struct ms_tensor record = {};
+	__u32 stack = 0;
 
 	row = tensor_row(number);
 	places_read(args, ctx);
@@ -127,13 +128,15 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	record.device = device >> 8 == MS_C10_NO_INDEX ? -1 : (__s32)(device >> 8);
 	record.framework = row->framework;
 	record.action = row->action;
+	/* Where a block is taken back says nothing. A stack's record comes before this one. */
+	if (record.size > 0)
+		stack = stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
 	event_init(&record.event, MS_TYPE_TENSOR, sizeof(record), start_of_current(),
 		   bpf_ktime_get_ns());
-	/* Where a block is taken back says nothing. */
-	if (record.size > 0)
-		record.event.stack = stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
-	if (record.size > 0 && record.event.stack)
+	if (stack) {
+		record.event.stack = stack;
 		record.flags = MS_TENSOR_STACK;
+	}
 	emit(MS_KIND_TENSOR, &record, sizeof(record));
 }
 

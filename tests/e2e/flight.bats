@@ -488,7 +488,7 @@ exhaust() {
 	export SIMCUDA_MEMORY=1M
 	small_disk 4K
 	puppet_start
-	exhaust -o small/run.mscope
+	exhaust --stacks=off -o small/run.mscope
 	read -r -t 20 answer <&9
 	puppet_end
 	record_wait 1
@@ -499,7 +499,7 @@ exhaust() {
 	assert_equal "$("$DUMPCAT" small/run.mscope.ring/* | jq -c 'select(.op == "alloc" and .result == 2) | .size_bytes')" 600000
 	rm -r small/run.mscope.ring puppet.in puppet.out
 	puppet_with_cuda
-	record_start --on-exit -o small/run.mscope -p "$PUPPET_PID"
+	record_start --stacks=off --on-exit -o small/run.mscope -p "$PUPPET_PID"
 	puppet alloc 1000
 	puppet_end
 	record_wait 1
@@ -536,7 +536,7 @@ exhaust() {
 	cat /dev/zero > small/rest 2> /dev/null || true
 	truncate -s -4K small/rest
 	puppet_start
-	exhaust -o small/run.mscope
+	exhaust --stacks=off -o small/run.mscope
 	read -r -t 20 answer <&9
 	wait_for 'grep -q "cannot write the bundle: No space left" record.err'
 	rm small/rest

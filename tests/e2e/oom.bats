@@ -57,7 +57,7 @@ failed() {
 	"$MEMSCOPE" report -f html run.mscope | without_lines | grep -q 'The call was made in evict &lt; main'
 	# Without stacks nothing is said of them.
 	rm run.mscope
-	exhausted evict 0
+	exhausted evict 0 --stacks=off
 	assert_equal "$(failed '[.failed_in, .by_site]')" '[null,[]]'
 	run ! grep -q 'made in' <("$MEMSCOPE" report run.mscope)
 }
@@ -127,7 +127,7 @@ failed() {
 	run ! grep -q 'Call stacks are not compared' diff.txt
 	"$MEMSCOPE" diff -f html run.mscope after.mscope | without_lines | grep -q 'fill &lt; evict &lt; main'
 	rm run.mscope
-	exhausted evict 0
+	exhausted evict 0 --stacks=off
 	"$MEMSCOPE" diff -f json -o diff.json run.mscope after.mscope
 	assert_equal "$(jq '[.rows[] | select(.dimension == "site")] | length' diff.json)" 0
 	"$MEMSCOPE" diff -f text run.mscope after.mscope | tr -s ' \n' ' ' > diff.txt

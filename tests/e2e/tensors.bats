@@ -108,7 +108,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 
 # fills HOW: records a program that fills the device in that way, and reports
 fills() {
-	SIMCUDA_MEMORY=1G record --tensors=all -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" "$1" > did
+	SIMCUDA_MEMORY=1G record --tensors=all --stacks=off -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" "$1" > did
 	"$MEMSCOPE" report -f json run.mscope > report.json
 	valid report report.json
 }

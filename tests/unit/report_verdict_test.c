@@ -4,6 +4,8 @@
  */
 #include "reported.h"
 
+#include "render/report_json.h"
+#include "render/report_md.h"
 #include "render/report_words.h"
 
 #define MODULES 200
@@ -186,6 +188,31 @@ static void test_a_leak_with_call_stacks(void **state)
 	done(&reader);
 }
 
+/* Of a process that was gone before it could be looked at, a call's stack has a number alone. */
+static void test_out_of_memory_with_stacks_that_are_not_known(void **state)
+{
+	struct report_reader reader;
+	struct string text = { 0 }, json = { 0 };
+
+	(void)state;
+	begin();
+	add(record_frame(1, "run", "/usr/bin/train"));
+	add(record_stack(1, 1, 1));
+	add(record_called_from(1, alloc("cuMemAlloc_v2", 0x80000000, MIB)));
+	add(record_called_from(2, alloc("cuMemAlloc_v2", 0x90000000, 2 * MIB)));
+	add(record_called_from(3, record_failed(MS_CUDA_OUT_OF_MEMORY,
+						alloc("cuMemAlloc_v2", 0, 64 * MIB))));
+	add(record_exit(1 << 8));
+	reader = end();
+	report_md(&text, &reader.report, false, true);
+	report_json(&json, &reader.report);
+	assert_true(has(&text, "| run | 1 MiB | 1 |"));
+	assert_true(has(&json, "\"failed_in\":null"));
+	string_fini(&text);
+	string_fini(&json);
+	done(&reader);
+}
+
 static void test_a_device_that_no_call_has_named(void **state)
 {
 	struct report_reader reader;
@@ -213,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_what_recurs_is_said_once),
 		cmocka_unit_test(test_a_leak_without_call_stacks),
 		cmocka_unit_test(test_a_leak_with_call_stacks),
+		cmocka_unit_test(test_out_of_memory_with_stacks_that_are_not_known),
 		cmocka_unit_test(test_a_device_that_no_call_has_named),
 	};
 

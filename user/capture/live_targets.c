@@ -126,10 +126,11 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 	if (err)
 		return err;
 	err = target_attach(&live->targets, target, program);
-	stack_taker_look(live->stacks, target->pid);
 	live_asks_begin(live, target);
 	programs_open_target(live->programs, target->pid, flags);
 	target_opened(target);
+	/* A call is worth more than the rest of its stack. */
+	stack_taker_look(live->stacks, target->pid);
 	return err;
 }
 
@@ -357,10 +358,10 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	/* Probes are attached to the first thread; if another one executes, they are gone. */
 	target_executed(target, process);
 	live_asks_end(live, target);
-	stack_taker_look(live->stacks, target->pid);
 	target_attach(&live->targets, target, NULL);
 	pythons_forget(&live->pythons, target->pid);
 	look_for_python(live, target);
+	stack_taker_look(live->stacks, target->pid);
 	live_announce_if_late(live, target, process->event.ts_ns, now_ns,
 			      MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 }
@@ -482,6 +483,8 @@ void live_search(struct live *live)
 
 /* ---- at the beginning ------------------------------------------------------------------------ */
 
+#define TABLES_MS 1000 /* that a command waits at most for its call stacks to be complete */
+
 static int start_command(struct live *live)
 {
 	const struct live_options *options = &live->options;
@@ -505,11 +508,13 @@ static int start_command(struct live *live)
 	if (options->output_is_taken)
 		log_info("%s: its standard output goes to standard error", name);
 	live->spawned = true;
-	return live_add_target(live,
-			       &(struct live_newcomer){ .pid = live->spawn.pid,
-							.program = name,
-							.level = LOG_ERROR },
-			       &target);
+	stack_taker_expect(live->stacks, live->spawn.pid, name);
+	err = live_add_target(live,
+			      &(struct live_newcomer){
+				      .pid = live->spawn.pid, .program = name, .level = LOG_ERROR },
+			      &target);
+	stack_taker_wait(live->stacks, TABLES_MS);
+	return err;
 }
 
 int live_open_targets(struct live *live)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "capture/attach/programs.h"
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/record_run.h"
@@ -170,7 +171,7 @@ static const struct option_row rows[] = {
 	{ 0, "stacks", "off|alloc|waits|all",
 	  "alloc: record the call stack of each allocation, and of each block with --tensors. waits:"
 	  " also of each copy, memset and wait for the device. all: also of each launch, which is then"
-	  " recorded by itself. Default: off. docs/stacks.md says what that costs.",
+	  " recorded by itself. Default: alloc. docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(recording.capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
 	{ 0, "tensors", "all|off",
@@ -242,6 +243,34 @@ static int check_sizes(const struct record_run_settings *recording)
 	return EXIT_USAGE;
 }
 
+/* Python functions that are markers are not seen at what is summed up by the kernel side. */
+static uint32_t ops_of_functions(const struct record_run_settings *recording)
+{
+	const bool summed = recording->launches == RECORDING_SUMMARY;
+	uint32_t ops = (1u << MS_OPS_COUNT) - 1;
+
+	if (summed || recording->launches == RECORDING_OFF)
+		ops &= ~(1u << MS_OP_LAUNCH);
+	if (recording->copies == RECORDING_OFF)
+		ops &= ~(1u << MS_OP_COPY | 1u << MS_OP_MEMSET);
+	return ops;
+}
+
+#define STACKS_UNSAID (1u << 31)
+
+/* Memory is looked for by line of code, where the kernel can find it. */
+static void choose_stacks(struct record_run_settings *recording)
+{
+	struct capture_options *capture = &recording->capture;
+
+	if (capture->stack_ops != STACKS_UNSAID)
+		return;
+	capture->stack_ops = 0;
+	capture_options_see_functions(capture, ops_of_functions(recording));
+	if (!capture->stack_ops && programs_can_walk_stacks())
+		capture->stack_ops = 1u << MS_OP_ALLOC;
+}
+
 /* Those that are summed up are not told apart by where they come from. */
 static int check_stacks(const struct record_run_settings *recording)
 {
@@ -265,26 +294,13 @@ static void set_details(struct record_run_settings *recording)
 		recording->copies = unsaid;
 }
 
-/* Python functions that are markers are not seen at what is summed up by the kernel side. */
-static uint32_t ops_of_functions(const struct record_run_settings *recording)
-{
-	const bool summed = recording->launches == RECORDING_SUMMARY;
-	uint32_t ops = (1u << MS_OPS_COUNT) - 1;
-
-	if (summed || recording->launches == RECORDING_OFF)
-		ops &= ~(1u << MS_OP_LAUNCH);
-	if (recording->copies == RECORDING_OFF)
-		ops &= ~(1u << MS_OP_COPY | 1u << MS_OP_MEMSET);
-	return ops;
-}
-
 static int complete(struct settings *settings)
 {
 	struct record_run_settings *recording = &settings->recording;
 	uint32_t *ops = &recording->capture.selection.ops;
 	int code;
 
-	capture_options_see_functions(&recording->capture, ops_of_functions(recording));
+	choose_stacks(recording);
 	set_details(recording);
 	recording->triggers = triggers_of(settings);
 	recording->capture.output_is_taken = settings->to_stdout;
@@ -371,6 +387,7 @@ static int record(int argc, char **argv)
 
 	capture->buffer_bytes = DEFAULT_BUFFER;
 	capture->nvtx = CAPTURE_MARKERS_NVTX;
+	capture->stack_ops = STACKS_UNSAID;
 	capture->fewer = "less detail (--launches, --copies)";
 	first = options_parse(&record_command, argc, argv, &settings, &code);
 	outlive_triggers(settings.recording.signal);

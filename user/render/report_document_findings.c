@@ -230,9 +230,13 @@ static void list_sites(struct document *document, const struct report_recording 
 		return;
 	document_table(document, name_of(name, "sites", place), "By call stack", columns);
 	for (i = 0; i < oom->sites_count; i++) {
+		const struct stack *stack = stacks_find(stacks, oom->sites[i].stack);
+
+		/* Nothing may be known of it but that it was another one. */
+		if (!stack)
+			continue;
 		document_row(document);
-		report_document_cell_stack(document, stacks,
-					   stacks_find(stacks, oom->sites[i].stack));
+		report_document_cell_stack(document, stacks, stack);
 		list_amount(document, &oom->sites[i].live);
 	}
 	document_table_end(document);

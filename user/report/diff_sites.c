@@ -24,6 +24,7 @@ struct place {
 struct places {
 	struct place *list; /* by key */
 	size_t count;
+	uint64_t unplaced_bytes; /* allocated with stacks that are not whole */
 };
 
 /* Any: rows that are equal otherwise are in the same order each time. */
@@ -40,13 +41,20 @@ static void append_frame(struct string *text, const struct frame *frame)
 	string_append_char(text, '\0');
 }
 
-/* `text` is scratch. */
+/* In another run of the program the rest of it may have been found: it can be any of the others. */
+static bool is_whole(const struct stack *stack)
+{
+	return stack->lines || stack->end == MS_STACK_END_COMPLETE ||
+	       stack->end == MS_STACK_END_DEPTH;
+}
+
+/* `text` is scratch. Without a place: 0. */
 static uint64_t key_of(const struct stacks *stacks, const struct stack *stack, struct string *text)
 {
 	size_t i;
 
 	string_clear(text);
-	for (i = 0; i < stack->count; i++) {
+	for (i = 0; i < stack->count && is_whole(stack); i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
 		/* What is put into what, and where lines are, changes from build to build. */
@@ -106,7 +114,10 @@ static int collect(struct places *places, const struct diff_process *side)
 	count = places->count;
 	places->count = 0;
 	for (i = 0; i < count; i++) {
-		if (places->count && !by_key(&places->list[places->count - 1], &places->list[i]))
+		if (!places->list[i].key)
+			places->unplaced_bytes += places->list[i].total.alloc_bytes;
+		else if (places->count &&
+			 !by_key(&places->list[places->count - 1], &places->list[i]))
 			join(&places->list[places->count - 1], &places->list[i]);
 		else
 			places->list[places->count++] = places->list[i];
@@ -123,6 +134,15 @@ static void take(uint64_t values[DIFF_METRICS_COUNT], const struct place *place)
 	values[DIFF_PEAK_BYTES] = place->total.peak_bytes;
 	values[DIFF_ALLOCS] = place->total.allocs;
 	values[DIFF_ALLOC_BYTES] = place->total.alloc_bytes;
+}
+
+/* Whether what is more on one side can be among what has no place on the other. */
+static bool may_be_unplaced(const struct place *a, const struct place *b, const struct places *as,
+			    const struct places *bs)
+{
+	const uint64_t x = a ? a->total.alloc_bytes : 0, y = b ? b->total.alloc_bytes : 0;
+
+	return x > y ? x - y <= bs->unplaced_bytes : y > x && y - x <= as->unplaced_bytes;
 }
 
 static int compare_place(struct diff *diff, const struct diff_pair *pair, const struct place *a,
@@ -167,8 +187,11 @@ int diff_compare_sites(struct diff *diff, const struct diff_pair *pair)
 	while (!err && (i < a.count || j < b.count)) {
 		int order = i == a.count ? 1 : j == b.count ? -1 : by_key(&a.list[i], &b.list[j]);
 
-		err = compare_place(diff, pair, order <= 0 ? &a.list[i] : NULL,
-				    order >= 0 ? &b.list[j] : NULL);
+		const struct place *x = order <= 0 ? &a.list[i] : NULL;
+		const struct place *y = order >= 0 ? &b.list[j] : NULL;
+
+		if (!may_be_unplaced(x, y, &a, &b))
+			err = compare_place(diff, pair, x, y);
 		i += order <= 0;
 		j += order >= 0;
 	}

@@ -116,14 +116,16 @@ static void size_rings(struct memscope_bpf *skeleton, uint64_t bytes, int cpus)
 #define STACK_PROCESSES 8192 /* whose stacks can be taken */
 #define STACK_IDS 16384      /* stacks that are known to have been reported */
 
-/*
- * Without stacks none of it takes any memory. They need bpf_loop(), of Linux 5.17 (commit
- * e6f2dd0f8067).
- */
+/* It takes bpf_loop(), of Linux 5.17 (commit e6f2dd0f8067). */
+bool programs_can_walk_stacks(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) > 0;
+}
+
+/* Without stacks none of it takes any memory. */
 static void size_stacks(struct memscope_bpf *skeleton, const struct programs_options *options)
 {
-	if (options->stack_ops &&
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, NULL) <= 0) {
+	if (options->stack_ops && !programs_can_walk_stacks()) {
 		log_warning("call stacks need Linux 5.17: this kernel cannot walk stacks");
 		return;
 	}

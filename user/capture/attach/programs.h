@@ -40,6 +40,9 @@ struct programs_options {
 	bool governed; /* probes of bulk calls can be removed, and their ends not be watched */
 };
 
+/* Whether this kernel can walk call stacks, and we may ask it. */
+bool programs_can_walk_stacks(void);
+
 /*
  * Whether the kernel's verifier takes the programs, which differs between kernels. Returns 0 or
  * -errno; the kernel's answer is logged for debugging.

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,11 +46,29 @@ static int add_mapping(const struct proc_mapping *mapping, void *context)
 	return 0;
 }
 
+static int stop(const struct proc_mapping *mapping, void *context)
+{
+	(void)mapping;
+	(void)context;
+	return 1;
+}
+
+/*
+ * A process that ends loses its mappings while they are read; until its parent has asked for its
+ * status it is there, without any. If there are some afterwards, all were there before.
+ */
+static bool has_mappings(pid_t pid)
+{
+	return proc_each_mapping(pid, stop, NULL) == 1;
+}
+
 int code_map_read(struct code_map *map, pid_t pid, struct modules *modules)
 {
 	struct reading reading = { .modules = modules, .pid = pid };
 	int err = proc_each_mapping(pid, add_mapping, &reading);
 
+	if (!err && !has_mappings(pid))
+		err = -ESRCH;
 	if (err) {
 		code_map_fini(&reading.map);
 		return err;

@@ -94,23 +94,24 @@ static void prepare_lines(struct modules *modules, struct module *module)
 		file_reader_prepare_lines(modules->lines, module->number, module->lines_fd);
 }
 
-static struct module *module_new(struct modules *modules, pid_t pid,
-				 const struct proc_mapping *mapping)
+/* Takes the descriptor, and the path, which may be NULL for want of memory. */
+static struct module *module_new(int fd, char *path, uint64_t dev, uint64_t inode)
 {
 	struct module *module = calloc(1, sizeof(*module));
 	struct stat status;
 
-	if (!module)
-		return NULL;
-	module->lines_fd = -1;
-	module->dev = mapping->dev;
-	module->inode = mapping->inode;
-	module->fd = file_open_mapping(pid, mapping, modules->map_files);
-	module->path = path_of(mapping);
-	if (!module->path) {
-		module_free(module);
+	if (!module || !path) {
+		if (fd >= 0)
+			close(fd);
+		free(path);
+		free(module);
 		return NULL;
 	}
+	module->lines_fd = -1;
+	module->dev = dev;
+	module->inode = inode;
+	module->fd = fd;
+	module->path = path;
 	if (module->fd >= 0 && !fstat(module->fd, &status))
 		module->size_bytes = status.st_size;
 	if (module->fd >= 0 && elf_image_read(&module->image, module->fd))
@@ -118,25 +119,31 @@ static struct module *module_new(struct modules *modules, pid_t pid,
 	return module;
 }
 
-struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping)
+static struct module *find(const struct modules *modules, uint64_t dev, uint64_t inode)
 {
-	const uint64_t key = key_of(mapping->dev, mapping->inode);
-	const uint64_t *place = map_get(&modules->places, key);
+	const uint64_t *place = map_get(&modules->places, key_of(dev, inode));
 	struct module *module = place ? modules->list[*place] : NULL;
 
-	if (module && module->dev == mapping->dev && module->inode == mapping->inode)
-		return module;
+	return module && module->dev == dev && module->inode == inode ? module : NULL;
+}
+
+/* Whether there is room for one more; if not, it is counted. */
+static bool make_room(struct modules *modules)
+{
 	if (modules->count + 1 >= MS_UNWIND_TABLES) {
 		modules->others++;
-		return NULL;
+		return false;
 	}
-	if (memory_grow((void **)&modules->list, &modules->capacity, modules->count + 1,
-			sizeof(*modules->list)))
-		return NULL;
-	module = module_new(modules, pid, mapping);
+	return !memory_grow((void **)&modules->list, &modules->capacity, modules->count + 1,
+			    sizeof(*modules->list));
+}
+
+/* There is room for it. NULL stays NULL. */
+static struct module *add(struct modules *modules, struct module *module)
+{
 	if (!module)
 		return NULL;
-	if (map_set(&modules->places, key, modules->count)) {
+	if (map_set(&modules->places, key_of(module->dev, module->inode), modules->count)) {
 		module_free(module);
 		return NULL;
 	}
@@ -149,6 +156,27 @@ struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_
 	if (modules->lines)
 		prepare_lines(modules, module);
 	return module;
+}
+
+struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping)
+{
+	struct module *module = find(modules, mapping->dev, mapping->inode);
+
+	if (module || !make_room(modules))
+		return module;
+	return add(modules, module_new(file_open_mapping(pid, mapping, modules->map_files),
+				       path_of(mapping), mapping->dev, mapping->inode));
+}
+
+void modules_expect(struct modules *modules, int fd, const char *path)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) || find(modules, status.st_dev, status.st_ino) ||
+	    !make_room(modules))
+		return;
+	add(modules,
+	    module_new(fcntl(fd, F_DUPFD_CLOEXEC, 0), strdup(path), status.st_dev, status.st_ino));
 }
 
 bool module_function(struct modules *modules, struct module *module, uint64_t place,

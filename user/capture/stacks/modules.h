@@ -47,6 +47,12 @@ struct modules {
 struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping);
 
 /*
+ * The same for a file that a process is going to map; the descriptor stays the caller's. On some
+ * file systems (overlayfs, btrfs) mappings have another device: then it is no use, and no harm.
+ */
+void modules_expect(struct modules *modules, int fd, const char *path);
+
+/*
  * Appends the name of the function that a place in the file is in; `*offset` is how far in it.
  * Returns whether there is one. The first time takes as long as reading all functions does.
  */

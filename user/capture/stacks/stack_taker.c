@@ -13,6 +13,7 @@
 #include "base/string.h"
 #include "capture/stacks/code_map.h"
 #include "capture/stacks/modules.h"
+#include "capture/targets/load_prediction.h"
 #include "symbols/python_stack.h"
 
 #define MAX_FRAMES 262144 /* different ones: as many as the ledger keeps */
@@ -80,6 +81,24 @@ static void look(struct stack_taker *taker, struct process *process)
 	if (err && err != -ESRCH)
 		log_debug("process %d: its mappings cannot be read (%s): its stacks end early",
 			  process->pid, strerror(-err));
+}
+
+static int expect(int fd, const char *path, void *context)
+{
+	modules_expect(context, fd, path);
+	return 0;
+}
+
+void stack_taker_expect(struct stack_taker *taker, pid_t pid, const char *program)
+{
+	if (taker && taker->options.native)
+		load_prediction_each(pid, program, expect, &taker->modules);
+}
+
+void stack_taker_wait(struct stack_taker *taker, int ms)
+{
+	if (taker)
+		table_store_wait(taker->tables, ms);
 }
 
 void stack_taker_look(struct stack_taker *taker, pid_t pid)
@@ -373,6 +392,21 @@ static int feed_stack(struct stack_taker *taker, const struct ms_stack *from, co
 							  taker->record.bytes, stack.event.size);
 }
 
+/* Of a process that was gone before it was looked at, only addresses are known. */
+static bool says_anything(const struct process *process, const struct ms_stack *record)
+{
+	struct ms_stack_frame frame;
+	size_t i;
+
+	for (i = 0; i < record->count; i++) {
+		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
+		if (frame.kind != MS_FRAME_NATIVE ||
+		    (process && code_map_find(&process->map, frame.address - 1)))
+			return true;
+	}
+	return false;
+}
+
 int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 {
 	struct process *process = find(taker, (pid_t)record->event.pid);
@@ -387,6 +421,8 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 
 	if (process && !is_known(process, record))
 		look(taker, process);
+	if (!says_anything(process, record))
+		return 0;
 	memcpy(frames, record->frames, count * sizeof(*frames));
 	count = python_stack_order(frames, count, part_of, &evaluation, order);
 	for (i = 0; !err && i < count; i++) {

@@ -32,6 +32,14 @@ int stack_taker_open(struct stack_taker **taker, const struct stack_taker_option
 void stack_taker_close(struct stack_taker *taker);
 
 /*
+ * Orders the tables of what a process is going to map when it executes that program
+ * (capture/targets/load_prediction.h), and waits for all that were ordered, at most so many
+ * milliseconds.
+ */
+void stack_taker_expect(struct stack_taker *taker, pid_t pid, const char *program);
+void stack_taker_wait(struct stack_taker *taker, int ms);
+
+/*
  * Looks at what a process has mapped: one that begins to be traced, or has executed a program. All
  * of these do nothing without a taker.
  */

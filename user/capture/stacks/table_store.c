@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -29,7 +30,7 @@ struct table_store {
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
 	struct order orders[MS_UNWIND_TABLES]; /* each number comes once */
-	size_t taken, given;
+	size_t taken, given, done;
 	bool closing;
 	struct table_store_account account;
 };
@@ -80,6 +81,8 @@ static void account_for(struct table_store *store, const struct unwind_table *ta
 	} else {
 		store->account.without++;
 	}
+	store->done++;
+	pthread_cond_broadcast(&store->changed);
 	if (store->taken == store->given)
 		log_debug("tables of all files are made: %zu, of %llu rows; %zu files have none",
 			  store->account.made, (unsigned long long)store->account.rows,
@@ -190,9 +193,24 @@ int table_store_add(struct table_store *store, uint32_t number, int fd)
 		return -errno;
 	pthread_mutex_lock(&store->lock);
 	store->orders[store->given++] = order;
-	pthread_cond_signal(&store->changed);
+	pthread_cond_broadcast(&store->changed);
 	pthread_mutex_unlock(&store->lock);
 	return 0;
+}
+
+void table_store_wait(struct table_store *store, int ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ms % 1000 * 1000000l;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&store->lock);
+	while (store->done < store->given &&
+	       pthread_cond_timedwait(&store->changed, &store->lock, &until) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&store->lock);
 }
 
 void table_store_read(struct table_store *store, struct table_store_account *account)

@@ -156,6 +156,26 @@ puppet_executes() {
 	agent_stop
 }
 
+@test "a traced process that executes a denied program, and then one that never uses CUDA, ends when it does" {
+	agent_start --deny "comm=agent-p-denied"
+	cp "$WORKLOADS/puppet" agent-p-denied
+	named_puppet agent-p-ghost
+	puppet alloc 1000
+	fresh
+	assert_equal "$(traced)" '["agent-p-ghost"]'
+	echo "exec $PWD/agent-p-denied" >&8
+	wait_for '[ "$(denied)" = 1 ]'
+	# It has no more to say, but for its end.
+	echo "exec $(command -v cat)" >&8
+	wait_for '[ "$(cat /proc/$PUPPET_PID/comm)" = cat ]'
+	wait_for 'fresh; [ "$(denied)" = 0 ]'
+	ask /api/v1/who | jq -e ".processes[] | select(.pid == $PUPPET_PID) | .device_bytes == 0"
+	kill "$PUPPET_PID"
+	wait "$PUPPET_PID" || true
+	wait_for '! ask /api/v1/who | jq -e ".processes[] | select(.pid == $PUPPET_PID)" > /dev/null'
+	agent_stop
+}
+
 @test "rules are shown, and those that are none are refused" {
 	local line message
 

@@ -20,7 +20,7 @@
  *                  "init", "alloc 8192", "free" after 0.3 s
  *   idle           a child, announced the same way, that does nothing for 0.3 s
  *   keep [PROGRAM] a child that stays until this program ends; or executes that program with "60"
- *   exec           the program anew
+ *   exec [PROGRAM] the program anew; or that program
  *   thread         `churn 1` in a new thread
  *   map PATH       the file's first page, to execute
  *   share PATH     all of the file, to execute, in a mapping that others could write to
@@ -320,6 +320,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return in_child(NULL);
 	if (!strcmp(word, "keep"))
 		return keep(*rest ? rest : NULL);
+	if (!strcmp(word, "exec") && *rest)
+		execl(rest, rest, NULL);
 	if (!strcmp(word, "exec"))
 		execv("/proc/self/exe", argv);
 	if (!strcmp(word, "thread"))

@@ -135,6 +135,9 @@ size_t live_missed(const struct live *live);
 /* How many processes that live the policy denies, as far as it has been asked for them. */
 size_t live_denied(const struct live *live);
 
+/* Forgets those of them that have ended without having been noticed; to be called now and then. */
+void live_look_at_denied(struct live *live);
+
 /* At least so many descendants of targets used CUDA and were not traced. */
 size_t live_untraced(const struct live *live);
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/live_internal.h"
+#include "capture/records/records.h"
 #include "capture/targets/scope.h"
 
 #define ADMIT_DRAIN_NS 10000000
@@ -81,17 +82,46 @@ bool live_denies_program(struct live *live, const struct target *target)
 	return true;
 }
 
+static void feed_exit(struct live *live, pid_t pid, uint64_t start_ns)
+{
+	const struct target target = { .pid = pid, .start_ns = start_ns };
+	struct ms_process exit = record_exit(&target, (int)MS_EXIT_UNKNOWN);
+
+	live_feed(live, &exit, sizeof(exit));
+}
+
+/* What has ended meanwhile has no other record of it. */
+static void traced_again(struct live *live, const struct ms_event *event)
+{
+	const pid_t pid = (pid_t)event->pid;
+	const struct live_newcomer newcomer = { .pid = pid,
+						.began_ns = event->ts_ns,
+						.if_late = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN,
+						.level = LOG_DEBUG };
+	struct target *target;
+
+	if (live->stopping)
+		return;
+	if (live_add_target(live, &newcomer, &target))
+		feed_exit(live, pid, event->start_ns);
+	else
+		live_feed_attach(live, target);
+}
+
 static void denied_executed(struct live *live, const struct ms_event *event)
 {
 	const uint64_t before = *map_get(&live->denied, event->pid);
 	const pid_t pid = (pid_t)event->pid;
 
 	map_remove(&live->denied, event->pid);
-	/* From its next call on, it is let in. */
-	if (!live_denies(live, pid, event->start_ns))
-		programs_set_target(live->programs, pid, 0);
-	else
+	if (live_denies(live, pid, event->start_ns)) {
 		map_set(&live->denied, event->pid, before);
+		return;
+	}
+	/* From its next call on, it is let in. Who has seen it before waits for its end, too. */
+	programs_set_target(live->programs, pid, 0);
+	if (before & WAS_TARGET)
+		traced_again(live, event);
 }
 
 /* The kernel side may have let the child in, like its parent before that was denied. */
@@ -119,6 +149,28 @@ bool live_drops(struct live *live, const struct ms_event *event)
 		return true;
 	map_remove(&live->denied, event->pid);
 	return !was_target;
+}
+
+/* Only the kernel side's records say that they have ended, and a record can be lost. */
+void live_look_at_denied(struct live *live)
+{
+	struct proc_info info;
+	size_t i;
+
+	for (i = 0; i < live->denied.capacity; i++) {
+		const pid_t pid =
+			map_is_used(&live->denied, i) ? (pid_t)map_key_at(&live->denied, i) : 0;
+		const uint64_t denied = pid ? live->denied.slots[i].value : 0;
+
+		if (!pid || (!proc_read(pid, &info) && info.start_ns == denied >> 1))
+			continue;
+		/* Another one, which has the pid by now, has not been asked for yet. */
+		map_remove(&live->denied, (uint64_t)pid);
+		programs_set_target(live->programs, pid, 0);
+		if (denied & WAS_TARGET)
+			feed_exit(live, pid, denied >> 1);
+		i--; /* another entry may have moved here */
+	}
 }
 
 /* ---- who is let in --------------------------------------------------------------------------- */

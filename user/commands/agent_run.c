@@ -29,6 +29,7 @@
 
 #define SECOND_NS 1000000000ull
 #define GROUP "memscope"
+#define DENIED_SECONDS 10
 #define SEGMENT_NS (3600 * SECOND_NS) /* what is older than the ring's time goes by segments */
 
 struct run {
@@ -51,6 +52,7 @@ struct run {
 	int lock_fd;
 	const struct listener_address *opened[2];
 	size_t opened_count;
+	uint64_t seconds; /* that it has run for */
 	bool running;
 };
 
@@ -235,6 +237,8 @@ static int say_state(void *context, uint64_t data)
 
 	(void)data;
 	note_outside(run);
+	if (++run->seconds % DENIED_SECONDS == 0)
+		live_look_at_denied(run->live);
 	costs_look(&run->costs, clock_monotonic_ns());
 	pipeline_tick(&run->pipeline, clock_monotonic_ns());
 	inexact = books_inexact(run->books, &late);

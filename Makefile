@@ -2,8 +2,10 @@
 #
 # make            builds ./memscope-bpf
 # make check      all tests; `make lint`, `make bench`, `make demo`, `make install`: as they say
+# make deb        a Debian package of it
 # make fuzz       random inputs for the parsers, FUZZ_SECONDS=60 for each
 # make analyze    clang's static analyser, as far as it goes; `make lint` stops sooner
+# make soak       what months do to the agent, in SOAK_MINUTES=3
 # make stress     kills, floods, all of what has very many cases: what `make check` does in short
 # V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.
 
@@ -161,8 +163,8 @@ SHELL_FILES = .ci/run vmlinux/generate tests/run \
 	$(addprefix tests/,$(addprefix kernels/,run init guest version) fuzz/run fuzz/replay) \
 	$(addprefix tests/torch/,set-up torch.bash) \
 	$(addprefix tests/simcuda/,check-exports gen-exports list-driver-names list-proc-versions) \
-	$(addprefix tools/,install-deps check-layers check-sizes completion.bash demo terminal-picture) \
-	$(addprefix tools/bench/,mapping report export)
+	$(addprefix tools/,install-deps check-layers check-sizes completion.bash demo terminal-picture deb) \
+	$(addprefix tools/bench/,mapping report export budget soak)
 
 # clang-format breaks code after 100 columns, but no comments: lines of theirs, and those behind code.
 define long_comments
@@ -238,10 +240,16 @@ install: memscope-bpf $(INJECTED) docs
 	install -D -m 644 $(BUILD)/memscope-bpf.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/memscope-bpf
 
+# A package for Debian and Ubuntu, of the machine's own kind.
+deb: memscope-bpf $(INJECTED) docs
+	$(Q)rm -rf $(BUILD)/deb
+	$(Q)$(MAKE) --no-print-directory install DESTDIR=$(abspath $(BUILD)/deb) PREFIX=/usr > /dev/null
+	$(Q)tools/deb $(BUILD) $(VERSION) $(DATE)
+
 clean:
 	rm -rf build build-san build-debug build-san-debug memscope-bpf $(INJECTED)
 
-.PHONY: all analyze clean demo lint docs schema install
+.PHONY: all analyze clean deb demo lint docs schema install
 .DELETE_ON_ERROR:
 
 -include $(USER_OBJECTS:.o=.d) $(INJECT_OBJECTS:.o=.d)

@@ -80,6 +80,18 @@ bench-history: $(BUILD)/bench/history
 	$(Q)$< $(BUILD)/bench/year/always 100 380 always
 	$(Q)rm -rf $(BUILD)/bench/year
 
+# What the agent's budget keeps, by the clocks of programs that call at various rates: six minutes. BUDGET=1%
+$(BUILD)/bench/paced: tools/bench/paced.c tests/simcuda/include/simcuda.h $(BUILD)/simcuda/libcuda.so.1
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -Itests/simcuda/include $(filter %.c %.so.1,$^) -o $@
+
+bench-budget: memscope-bpf $(BUILD)/bench/paced
+	$(Q)tools/bench/budget $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda $(or $(BUDGET),0.5%) $(SECONDS)
+
+# What months do to the agent, in short: SOAK_MINUTES=60
+soak: memscope-bpf $(addprefix $(BUILD)/workloads/,puppet exhaust flood) $(BUILD)/simcuda/libcuda.so.1
+	$(Q)tools/bench/soak $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda $(or $(SOAK_MINUTES),3)
+
 bench-ledger: $(BUILD)/bench/ledger
 	$(Q)$<
 
@@ -87,7 +99,7 @@ BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterpose
 	$(BUILD)/simcuda/libcuda.so.1
 
 # What nobody builds breaks.
-check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps
+check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps $(BUILD)/bench/paced
 
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
@@ -95,4 +107,4 @@ bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-history bench-host bench-ledger bench-report bench-export
+.PHONY: bench bench-budget soak bench-history bench-host bench-ledger bench-report bench-export

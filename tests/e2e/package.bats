@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The Debian package that `make deb` makes.
+
+load helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit 1
+	PACKAGE=$(find "$BUILT" -maxdepth 1 -name 'memscope-bpf_*.deb')
+	[ -n "$PACKAGE" ] || skip "there is no dpkg-deb"
+}
+
+@test "the package has the tool, its service, configuration and pages, and they fit together" {
+	local program page
+
+	dpkg-deb -x "$PACKAGE" root
+	dpkg-deb -e "$PACKAGE" control
+	(cd root && md5sum --quiet -c ../control/md5sums)
+	# It belongs to root, and no one else may write it.
+	dpkg-deb -c "$PACKAGE" > list.txt
+	[ "$(awk '$2 != "root/root" || substr($1, 6, 1) == "w" || substr($1, 9, 1) == "w"' list.txt)" = "" ]
+	assert_equal "$(root/usr/bin/memscope-bpf --version)" "$("$MEMSCOPE" --version)"
+	# The service starts what is in the package, and the configuration is one.
+	program=$(sed -n 's/^ExecStart=\([^ ]*\) .*/\1/p' root/usr/lib/systemd/system/memscope-bpf.service)
+	[ -x "root$program" ] || fail "$program is not in the package"
+	grep -q "^User=$(awk '$1 == "u" { print $2 }' root/usr/lib/sysusers.d/memscope-bpf.conf)$" \
+		root/usr/lib/systemd/system/memscope-bpf.service
+	cp root/etc/memscope-bpf/agent.conf agent.conf
+	chmod go-w agent.conf
+	"$MEMSCOPE" agent --check-config --config "$PWD/agent.conf"
+	assert_equal "$(cat control/conffiles)" /etc/memscope-bpf/agent.conf
+	for page in root/usr/share/man/man1/memscope-bpf-{agent,record,history}.1.gz; do
+		gzip -t "$page"
+	done
+	# The tool needs no newer libc than it says.
+	libc=$(sed -n 's/^Depends: libc6 (>= \([0-9.]*\))$/\1/p' control/control)
+	[ -n "$libc" ]
+	assert_equal "$(readelf -VW root/usr/bin/memscope-bpf | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' |
+		cat - <(echo "$libc") | sort -V | tail -n 1)" "$libc"
+	for script in control/{postinst,prerm,postrm}; do
+		sh -n "$script"
+	done
+}
+
+@test "lintian has nothing to say about the package" {
+	command -v lintian > /dev/null || skip "lintian is not installed"
+	run lintian --allow-root --fail-on error,warning "$PACKAGE"
+	assert_equal "$output" ""
+	assert_equal "$status" 0
+}

@@ -83,6 +83,37 @@ PYTHON
 	assert_equal "$(series memscope_kernel_launches_total 'comm="agent-three"')" 2
 }
 
+@test "at every checkpoint, the series, who holds what, and an export of the ring agree exactly" {
+	local i family live=0 allocs=0 bytes
+
+	agent_start
+	named_puppet agent-checked
+	for i in $(seq 1 "$(times 100 8)"); do
+		bytes=$((RANDOM + 1))
+		puppet alloc $bytes
+		puppet churn $((i % 7 + 1))
+		live=$((live + bytes)) allocs=$((allocs + 2 + i % 7))
+		if [ $((i % 3)) = 0 ]; then
+			puppet free
+			live=$((live - bytes))
+		fi
+		fresh
+		ask /metrics > metrics.txt
+		ask /api/v1/who > who.json
+		"$MEMSCOPE" export -q -f openmetrics state/ring > report.txt
+		for family in process_gpu_memory_live_bytes process_outstanding_allocations allocations_total \
+			allocated_bytes_total frees_total freed_bytes_total; do
+			assert_equal "$i $family $(series "memscope_$family" 'comm="agent-checked"')" \
+				"$i $family $(series "memscope_$family" 'comm="agent-checked"' report.txt)"
+		done
+		assert_equal "$(series memscope_process_gpu_memory_live_bytes 'comm="agent-checked"') $(series \
+			memscope_allocations_total 'comm="agent-checked"')" "$live $allocs"
+		assert_equal "$(jq ".processes[] | select(.pid == $PUPPET_PID) | .device_bytes" who.json)" "$live"
+	done
+	agent_stop
+	puppet_end
+}
+
 @test "counters of processes that have ended stay, and gauges go" {
 	local i
 

@@ -176,6 +176,37 @@ puppet_executes() {
 	agent_stop
 }
 
+@test "SIGHUP: who is denied by now is traced no more, and who is not any more is" {
+	echo 'deny = comm=agent-p-one' > agent.conf
+	agent_start --config agent.conf
+	named_puppet agent-p-one
+	puppet alloc 1000
+	other_start agent-p-two
+	other alloc 3000
+	wait_for '[ "$(denied)" = 1 ] && [ "$(traced)" = "[\"agent-p-two\"]" ]'
+	echo 'deny = comm=agent-p-two' > agent.conf
+	kill -HUP "$OTHER_PID"
+	wait_for 'fresh; [ "$(denied)" = 1 ] && [ "$(traced)" = "[\"agent-p-one\"]" ]'
+	puppet alloc 500
+	other alloc 700
+	fresh
+	ask /api/v1/who > who.json
+	assert_equal "$(jq -c '.processes[] | select(.comm == "agent-p-one") | [.device_bytes, .exact]' who.json)" '[500,false]'
+	ask /metrics > metrics.txt
+	assert_equal "$(series memscope_allocations_total 'comm="agent-p-two"')" 1
+	# No rules: all are traced.
+	: > agent.conf
+	kill -HUP "$OTHER_PID"
+	other alloc 900
+	wait_for 'fresh; [ "$(denied)" = 0 ] && [ "$(traced)" = "[\"agent-p-one\",\"agent-p-two\"]" ]'
+	puppet_end
+	other_end
+	wait_for '[ "$(traced)" = "[]" ]'
+	agent_stop
+	run grep -c "takes effect at the next start" agent.err
+	assert_equal "$output" 0
+}
+
 @test "rules are shown, and those that are none are refused" {
 	local line message
 

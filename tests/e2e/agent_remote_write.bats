@@ -43,7 +43,7 @@ prometheus_end() {
 
 # stored QUERY: the first value that the Prometheus has.
 stored() {
-	curl -s ${CURL_OPTIONS:-} "$RECEIVER/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "none"'
+	curl -s ${CURL_OPTIONS:-} "$RECEIVER/api/v1/query" --data-urlencode "query=$1" -d nocache=1 | jq -r '.data.result[0].value[1] // "none"'
 }
 
 own() {
@@ -82,6 +82,28 @@ own_is() {
 	# What the agent had when it ended is there, too.
 	agent_stop
 	wait_for '[ "$(stored memscope_agent_ready)" = 0 ]'
+}
+
+@test "VictoriaMetrics has the same series and values" {
+	command -v victoria-metrics > /dev/null || skip "VictoriaMetrics is not installed"
+	RECEIVER=http://localhost:$(prometheus_port)
+	# It answers about what is half a minute old, if it is not told otherwise.
+	victoria-metrics -storageDataPath="$PWD/storage" -httpListenAddr="127.0.0.1:$(prometheus_port)" \
+		-search.latencyOffset=0s -retentionPeriod=1d > prometheus.out 2>&1 3>&- 8>&- 9<&- &
+	PROMETHEUS_PID=$!
+	wait_for 'curl -sf -o /dev/null "$RECEIVER/health"'
+	agent_start --remote-write "$RECEIVER" --remote-write-interval 1s --allow "comm=vm-puppet"
+	named_puppet vm-puppet
+	puppet alloc 1000
+	puppet churn 20
+	wait_for 'fresh; ask /metrics > metrics.txt; /usr/bin/python3 "$BATS_TEST_DIRNAME/remote_write_check.py" "$RECEIVER" \
+		metrics.txt > compared.txt 2> different.txt'
+	[ "$(cat compared.txt)" -gt 30 ]
+	assert_equal "$(own batches_total 'result="refused"') $(own failed_attempts_total)" "0 0"
+	puppet_end
+	wait_for '[ "$(stored "memscope_process_gpu_memory_live_bytes{comm=\"vm-puppet\"}")" = none ]'
+	assert_equal "$(stored 'memscope_allocations_total{comm="vm-puppet"}')" 21
+	agent_stop
 }
 
 @test "a Prometheus that is down gets each interval later, and in order" {

@@ -36,7 +36,7 @@ def text_series(path):
 
 
 def stored_series(url):
-    query = urllib.parse.urlencode({"query": '{job="memscope-bpf"}'})
+    query = urllib.parse.urlencode({"query": '{job="memscope-bpf"}', "nocache": "1"})
     with urllib.request.urlopen(f"{url}/api/v1/query?{query}", timeout=20) as answer:
         rows = json.load(answer)["data"]["result"]
     out = {}

@@ -122,6 +122,25 @@ static void this_process_is_asked_for(void **state)
 	assert_int_equal(policy_ask(&policy, &users, getpid(), info.start_ns + 1, &denied), -ESRCH);
 }
 
+static void copies_are_the_same_and_their_own(void **unused)
+{
+	static struct policy one, other;
+
+	(void)unused;
+	assert_null(policy_parse(&one.allow, "user=a*,comm=b"));
+	assert_null(policy_parse(&one.deny, "cgroup=/x"));
+	assert_false(policy_is_same(&one, &other));
+	policy_rules_copy(&other.allow, &one.allow);
+	policy_rules_copy(&other.deny, &one.deny);
+	assert_true(policy_is_same(&one, &other));
+	assert_null(policy_parse(&one.allow, "user=c*,comm=b"));
+	assert_string_equal(other.allow.rules[0].pattern, "a*");
+	assert_ptr_equal(other.allow.rules[0].pattern, other.allow.text + 5);
+	assert_false(policy_is_same(&one, &other));
+	assert_null(policy_parse(&one.allow, "user=a*"));
+	assert_false(policy_is_same(&one, &other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +149,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_in_no_rule),
 		cmocka_unit_test(what_is_no_rule),
 		cmocka_unit_test(this_process_is_asked_for),
+		cmocka_unit_test(copies_are_the_same_and_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,8 @@
  * A call is a launch; ten times a second, a block is allocated and freed as well. The work is a
  * fixed number of steps for each call, so that what it does in the seconds that are measured is
  * always the same. Prints, on one line: the number of launches, the mean nanoseconds in one (longer
- * ones than 100 us, in which the program did not run, are left out), the nanoseconds of CPU time of
- * all, and the number of blocks since the program began.
+ * ones than 100 us, in which the program did not run, are left out), the nanoseconds of CPU time
+ * and of the clock of all, and the number of blocks since the program began.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -122,11 +122,13 @@ int main(int argc, char **argv)
 	begin_ns = now_ns(CLOCK_MONOTONIC);
 	while (now_ns(CLOCK_MONOTONIC) - begin_ns < strtoull(argv[2], NULL, 10) * SECOND_NS)
 		run(kernel, per_block, per_block, steps, &measured);
+	begin_ns = now_ns(CLOCK_MONOTONIC);
 	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	spent_ns = run(kernel, rate * strtoull(argv[3], NULL, 10), per_block, steps, &measured);
 	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	printf("%llu %.1f %llu %llu\n", (unsigned long long)measured,
+	begin_ns = now_ns(CLOCK_MONOTONIC) - begin_ns;
+	printf("%llu %.1f %llu %llu %llu\n", (unsigned long long)measured,
 	       (double)spent_ns / (double)(measured ? measured : 1), (unsigned long long)cpu_ns,
-	       (unsigned long long)blocks);
+	       (unsigned long long)begin_ns, (unsigned long long)blocks);
 	return 0;
 }

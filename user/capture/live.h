@@ -135,6 +135,12 @@ size_t live_missed(const struct live *live);
 /* How many processes that live the policy denies, as far as it has been asked for them. */
 size_t live_denied(const struct live *live);
 
+/*
+ * From now on, another policy holds (NULL: none), which outlives the capture: who it denies is
+ * traced no more, and seen to end now; who was denied is traced, as one that was running.
+ */
+void live_set_policy(struct live *live, const struct policy *policy);
+
 /* Forgets those of them that have ended without having been noticed; to be called now and then. */
 void live_look_at_denied(struct live *live);
 

@@ -244,6 +244,10 @@ int live_take(void *context, void *record, size_t length);
 bool live_denies(struct live *live, pid_t pid, uint64_t start_ns);
 /* The same for a target that has executed a program: what it did so far has been handed over. */
 bool live_denies_program(struct live *live, const struct target *target);
+/* Lets go of the targets that the policy denies by now. */
+void live_deny_targets(struct live *live);
+/* A record that it has ended; how is not known. */
+void live_feed_exit(struct live *live, pid_t pid, uint64_t start_ns);
 /* Whether it is known that the policy denies the process with that pid. */
 bool live_is_denied(const struct live *live, pid_t pid);
 /* Whether the record is a denied process's, and not to be handed over; it may be its last. */

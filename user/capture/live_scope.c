@@ -82,7 +82,7 @@ bool live_denies_program(struct live *live, const struct target *target)
 	return true;
 }
 
-static void feed_exit(struct live *live, pid_t pid, uint64_t start_ns)
+void live_feed_exit(struct live *live, pid_t pid, uint64_t start_ns)
 {
 	const struct target target = { .pid = pid, .start_ns = start_ns };
 	struct ms_process exit = record_exit(&target, (int)MS_EXIT_UNKNOWN);
@@ -90,22 +90,26 @@ static void feed_exit(struct live *live, pid_t pid, uint64_t start_ns)
 	live_feed(live, &exit, sizeof(exit));
 }
 
-/* What has ended meanwhile has no other record of it. */
-static void traced_again(struct live *live, const struct ms_event *event)
+/*
+ * It was denied until `began_ns` (0: until now), and is a target from now on. If that is not
+ * possible, it is seen to end.
+ */
+static void trace_again(struct live *live, pid_t pid, uint64_t start_ns, uint64_t began_ns)
 {
-	const pid_t pid = (pid_t)event->pid;
 	const struct live_newcomer newcomer = { .pid = pid,
-						.began_ns = event->ts_ns,
+						.began_ns = began_ns,
 						.if_late = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN,
 						.level = LOG_DEBUG };
 	struct target *target;
 
-	if (live->stopping)
+	if (live_add_target(live, &newcomer, &target)) {
+		live_feed_exit(live, pid, start_ns);
 		return;
-	if (live_add_target(live, &newcomer, &target))
-		feed_exit(live, pid, event->start_ns);
-	else
-		live_feed_attach(live, target);
+	}
+	/* What it holds is not known, even where calls of others have been recorded. */
+	if (!began_ns)
+		target->attach_flags |= MS_ATTACH_RUNNING;
+	live_feed_attach(live, target);
 }
 
 static void denied_executed(struct live *live, const struct ms_event *event)
@@ -120,8 +124,8 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 	}
 	/* From its next call on, it is let in. Who has seen it before waits for its end, too. */
 	programs_set_target(live->programs, pid, 0);
-	if (before & WAS_TARGET)
-		traced_again(live, event);
+	if (before & WAS_TARGET && !live->stopping)
+		trace_again(live, pid, event->start_ns, event->ts_ns);
 }
 
 /* The kernel side may have let the child in, like its parent before that was denied. */
@@ -168,9 +172,41 @@ void live_look_at_denied(struct live *live)
 		map_remove(&live->denied, (uint64_t)pid);
 		programs_set_target(live->programs, pid, 0);
 		if (denied & WAS_TARGET)
-			feed_exit(live, pid, denied >> 1);
+			live_feed_exit(live, pid, denied >> 1);
 		i--; /* another entry may have moved here */
 	}
+}
+
+static void ask_denied_again(struct live *live)
+{
+	struct map denied = live->denied;
+	size_t i;
+
+	live->denied = (struct map){ 0 };
+	for (i = 0; i < denied.capacity; i++) {
+		const pid_t pid = map_is_used(&denied, i) ? (pid_t)map_key_at(&denied, i) : 0;
+		const uint64_t value = pid ? denied.slots[i].value : 0;
+
+		if (!pid)
+			continue;
+		if (live_denies(live, pid, value >> 1)) {
+			map_set(&live->denied, (uint64_t)pid, value);
+			continue;
+		}
+		programs_set_target(live->programs, pid, 0);
+		trace_again(live, pid, value >> 1, 0);
+	}
+	map_fini(&denied);
+}
+
+void live_set_policy(struct live *live, const struct policy *policy)
+{
+	live_drain_all(live);
+	live->options.scope.policy = policy;
+	ask_denied_again(live);
+	if (policy)
+		live_deny_targets(live);
+	live_search_scope(live);
 }
 
 /* ---- who is let in --------------------------------------------------------------------------- */

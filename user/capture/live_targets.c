@@ -212,6 +212,22 @@ static void let_go(struct live *live, struct target *target)
 	targets_remove(&live->targets, target);
 }
 
+void live_deny_targets(struct live *live)
+{
+	size_t i;
+
+	for (i = live->targets.count; i-- > 0;) {
+		struct target *target = live->targets.targets[i];
+
+		if (!live_denies(live, target->pid, target->start_ns))
+			continue;
+		live_asks_end(live, target);
+		pythons_forget(&live->pythons, target->pid);
+		live_feed_exit(live, target->pid, target->start_ns);
+		let_go(live, target);
+	}
+}
+
 static void forget(struct live *live, struct target *target, const int *status)
 {
 	struct ms_process exit = record_exit(target, status ? *status : (int)MS_EXIT_UNKNOWN);

@@ -54,7 +54,8 @@ static const struct config_default defaults[] = {
 };
 
 /* Those that SIGHUP changes. */
-static const char *const changeable[] = { "ring", "ring-time", "budget", "quiet", "verbose" };
+static const char *const changeable[] = { "ring", "ring-time", "budget", "allow",
+					  "deny", "quiet",     "verbose" };
 
 static int parse_address(const struct option_row *row, const char *value, void *context)
 {

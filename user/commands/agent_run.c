@@ -207,6 +207,18 @@ static void set_ring(struct run *run, const struct agent_settings *settings)
 	run->source.own.recorded_most = ring.bytes;
 }
 
+/* Without a change, no process is asked for anew. */
+static void set_policy(struct run *run, const struct policy *policy)
+{
+	struct policy *own = &run->settings->policy;
+
+	if (policy_is_same(own, policy))
+		return;
+	policy_rules_copy(&own->allow, &policy->allow);
+	policy_rules_copy(&own->deny, &policy->deny);
+	live_set_policy(run->live, policy_is_set(own) ? own : NULL);
+}
+
 static void signalled(void *context)
 {
 	struct run *run = context;
@@ -220,6 +232,7 @@ static void signalled(void *context)
 	} else {
 		run->source.own.reloads++;
 		set_ring(run, &now);
+		set_policy(run, &now.policy);
 		front_renew(&run->front);
 		if (now.budget_ppm != run->budget.governor.options.budget_ppm)
 			budget_set(&run->budget, now.budget_ppm);

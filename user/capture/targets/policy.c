@@ -74,6 +74,31 @@ const char *policy_parse(struct policy_rules *rules, const char *text)
 	return wrong;
 }
 
+void policy_rules_copy(struct policy_rules *to, const struct policy_rules *from)
+{
+	size_t i;
+
+	*to = *from;
+	for (i = 0; i < to->count; i++)
+		to->rules[i].pattern = to->text + (from->rules[i].pattern - from->text);
+}
+
+static bool has_same_rules(const struct policy_rules *a, const struct policy_rules *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->count && i < b->count; i++)
+		if (a->rules[i].key != b->rules[i].key ||
+		    strcmp(a->rules[i].pattern, b->rules[i].pattern) != 0)
+			return false;
+	return a->count == b->count;
+}
+
+bool policy_is_same(const struct policy *a, const struct policy *b)
+{
+	return has_same_rules(&a->allow, &b->allow) && has_same_rules(&a->deny, &b->deny);
+}
+
 /* ---- what they are about --------------------------------------------------------------------- */
 
 #define ID_LENGTH 64

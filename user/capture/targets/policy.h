@@ -28,9 +28,11 @@ struct policy_rules {
 
 /*
  * "comm=python*,user=alice". Returns NULL, or what is wrong, for people. The rules point into
- * themselves: they are not to be copied.
+ * themselves: policy_rules_copy() copies them.
  */
 const char *policy_parse(struct policy_rules *rules, const char *text);
+
+void policy_rules_copy(struct policy_rules *to, const struct policy_rules *from);
 
 /* A process that one of `deny` is about is denied; with `allow`, so is one that none of it is. */
 struct policy {
@@ -41,6 +43,9 @@ static inline bool policy_is_set(const struct policy *policy)
 {
 	return policy->allow.count || policy->deny.count;
 }
+
+/* Whether both have the same rules, in the same order. */
+bool policy_is_same(const struct policy *a, const struct policy *b);
 
 /* What is not known is "", which no pattern is about. */
 struct policy_subject {

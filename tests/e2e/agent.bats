@@ -336,6 +336,41 @@ has_bundle_of() {
 	return 1
 }
 
+@test "bundles are written on SIGUSR1, and at amounts of memory that are asked for" {
+	[ -e "$BUILT/simnv/3/libnvidia-ml.so.1" ] || skip "there is no simulated NVML"
+	{
+		echo "driver 580.159.04"
+		echo "device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=4000M reserved=0 used=3900M gpu=40 memory=3"
+	} > devices.txt
+	SIMNV=$PWD/devices.txt LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 agent_start --bundle-on "used=95%,process=1M" \
+		--allow "comm=agent-amounts"
+	# The device has been above it from the beginning.
+	wait_for '[ -e state/*.limit-1.mscope ]'
+	grep -q 'a bundle is written (--bundle-on): device GPU-a has 100 MiB free' agent.err
+	named_puppet agent-amounts
+	puppet alloc 1000
+	fresh
+	puppet alloc 2000000
+	wait_for '[ -e state/*.limit-2.mscope ]'
+	grep -q "a bundle is written (--bundle-on): process $PUPPET_PID has 1.91 MiB" agent.err
+	kill -USR1 "$OTHER_PID"
+	wait_for '[ -e state/*.signal-1.mscope ]'
+	"$MEMSCOPE" report --json state/*.signal-1.mscope > report.json
+	jq -e '[.recordings[].processes[] | select(.comm == "agent-amounts")] | length == 1' report.json
+	# More than twelve an hour are left out.
+	for _ in $(seq 12); do
+		kill -USR1 "$OTHER_PID"
+		fresh
+	done
+	wait_for 'grep -q "12 bundles were asked for within an hour" agent.err'
+	[ "$(ls state/*.mscope | wc -l)" -le 9 ]
+	agent_stop
+	puppet_end
+	run "$MEMSCOPE" agent --check-config --bundle-on "used=95"
+	assert_equal "$status" 2
+	[[ "$output" == *"used is in percent"* ]]
+}
+
 @test "when memory runs out, a bundle is written, and the ring stays" {
 	agent_start
 	named_puppet agent-oom

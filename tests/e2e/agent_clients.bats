@@ -194,6 +194,26 @@ PYTHON
 	rm -rf "$PUBLIC"
 }
 
+@test "the log says who asks about other users' processes over the socket, once a minute" {
+	agent_start
+	/usr/bin/python3 - query <<-'PYTHON'
+		import http.client, socket, sys
+		for path in ["/api/v1/who", "/api/v1/who", "/health", "/api/v1/processes/1", "/metrics"]:
+		    connection = http.client.HTTPConnection("localhost")
+		    connection.sock = socket.socket(socket.AF_UNIX)
+		    connection.sock.connect(sys.argv[1])
+		    connection.request("GET", path)
+		    connection.getresponse().read()
+	PYTHON
+	# A user who sees only his own is not named, nor who comes by the address.
+	chmod 755 "$BATS_TEST_TMPDIR"
+	setpriv --reuid=23457 --clear-groups curl -sS --unix-socket query http://localhost/api/v1/who > own.json
+	ask /api/v1/who > who.json
+	agent_stop
+	sed -n 's/.*asked over the socket about all users. processes: \(.*\), by process [0-9]* of user \([0-9]*\)$/\1 \2/p' agent.err |
+		diff - <(printf '%s 0\n' /api/v1/who /api/v1/processes/1 /metrics)
+}
+
 @test "the process for clients can open no file and start no program" {
 	local server
 

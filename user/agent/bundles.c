@@ -37,14 +37,21 @@ static bool is_before(const struct found *a, const struct found *b)
 /* "host-20261126T100000.oom-3.mscope" */
 static bool is_bundle(const char *name)
 {
-	const char *suffix = strstr(name, ".oom-");
-	size_t digits;
+	static const char *const kinds[] = { ".oom-", ".signal-", ".limit-" };
+	size_t i;
 
-	if (!suffix)
-		return false;
-	suffix += sizeof(".oom-") - 1;
-	digits = strspn(suffix, "0123456789");
-	return digits && !strcmp(suffix + digits, ".mscope");
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const char *number = strstr(name, kinds[i]);
+		size_t digits;
+
+		if (!number)
+			continue;
+		number += strlen(kinds[i]);
+		digits = strspn(number, "0123456789");
+		if (digits && !strcmp(number + digits, ".mscope"))
+			return true;
+	}
+	return false;
 }
 
 static void remove_bundle(struct kept *kept, const char *name)

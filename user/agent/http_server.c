@@ -12,6 +12,7 @@
 
 #include "agent/channel.h"
 #include "agent/http_answers.h"
+#include "agent/http_audit.h"
 #include "agent/http_clients.h"
 #include "agent/keeper.h"
 #include "agent/page.h"
@@ -36,6 +37,7 @@ struct server {
 	struct http_answers answers;
 	struct web_config web;
 	struct web_auth auth;
+	struct http_audit audit;
 	struct channel_server counts;
 	struct channel_status status;
 	uint64_t status_ns; /* when that came; 0: never */
@@ -316,6 +318,8 @@ static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connecti
 	}
 	if (status != 200)
 		return queue_error(server, connection, status);
+	if (client->is_unix && client->uid == REQUEST_EVERYBODY && request_is_of_ledger(&request))
+		http_audit_note(&server->audit, client->fd, &request, url, clock_monotonic_ns());
 	exchange = calloc(1, sizeof(*exchange));
 	if (!exchange)
 		return MHD_NO;

@@ -35,6 +35,7 @@ static const struct config_default defaults[] = {
 	{ "state-dir", "/var/lib/memscope-bpf" },
 	{ "ring", "1G" },
 	{ "ring-time", "24h" },
+	{ "bundle-on", "oom" },
 	{ "history", "512M" },
 	{ "history-time", "400d" },
 	{ "series", "5000" },
@@ -54,8 +55,8 @@ static const struct config_default defaults[] = {
 };
 
 /* Those that SIGHUP changes. */
-static const char *const changeable[] = { "ring", "ring-time", "budget", "allow",
-					  "deny", "quiet",     "verbose" };
+static const char *const changeable[] = { "ring",  "ring-time", "bundle-on", "budget",
+					  "allow", "deny",      "quiet",     "verbose" };
 
 static int parse_address(const struct option_row *row, const char *value, void *context)
 {
@@ -152,6 +153,20 @@ static int parse_history_time(const struct option_row *row, const char *value, v
 		return err;
 	log_error("--%s: %s is less than 1h", row->name, value);
 	return -ERANGE;
+}
+
+static int parse_bundle_on(const struct option_row *row, const char *value, void *settings)
+{
+	struct thresholds_options *options =
+		(struct thresholds_options *)((char *)settings + row->offset);
+	const char *wrong;
+
+	*options = (struct thresholds_options){ 0 };
+	wrong = strcmp(value, "oom") != 0 ? thresholds_parse(options, value) : NULL;
+	if (!wrong)
+		return 0;
+	log_error("--%s: \"%s\": %s", row->name, value, wrong);
+	return -EINVAL;
 }
 
 static int parse_series(const struct option_row *row, const char *value, void *settings)
@@ -252,6 +267,12 @@ static const struct option_row rows[] = {
 	{ 0, "ring-time", "TIME",
 	  "Keep at most the events of the last TIME, in steps of an hour (default 24h).",
 	  option_duration, AT(ring_ns) },
+	{ 0, "bundle-on", "RULES|oom",
+	  "Write a bundle also when an amount of memory is reached (default oom: only when memory runs"
+	  " out, and on SIGUSR1). RULES are some of used=PERCENT% and free=SIZE (of a device, by"
+	  " NVML), process=SIZE, growth=SIZE (of a process, within ten minutes) and unexplained=SIZE"
+	  " (of a process, by NVML), with commas between them.",
+	  parse_bundle_on, AT(bundle_on) },
 	{ 0, "history", "SIZE|off",
 	  "Keep a database of at most SIZE about who used how much (default 512M), for"
 	  " memscope-bpf-history(1).",
@@ -313,7 +334,7 @@ static int complete(struct agent_settings *settings)
 	recording->launches = recording->copies = RECORDING_SUMMARY;
 	recording->nvml_ns = CAPTURE_NVML_NS;
 	recording->bundles_an_hour = BUNDLES_AN_HOUR;
-	recording->triggers = 1u << TRIGGER_OOM;
+	recording->triggers = 1u << TRIGGER_OOM | 1u << TRIGGER_SIGNAL | 1u << TRIGGER_LIMIT;
 	recording->capture.selection.ops = (1u << MS_OPS_COUNT) - 1;
 	if (settings->listen)
 		listener_parse(&settings->listen_address, settings->listen);
@@ -350,8 +371,10 @@ static void hold_hangup(void)
 	sigset_t signals;
 
 	signal(SIGHUP, do_nothing);
+	signal(SIGUSR1, do_nothing);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/agent_run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -12,11 +11,13 @@
 
 #include "agent/answers.h"
 #include "agent/budget.h"
+#include "agent/bundle_requests.h"
 #include "agent/bundles.h"
 #include "agent/front.h"
 #include "agent/history_feed.h"
 #include "agent/notify.h"
 #include "agent/push_feed.h"
+#include "agent/self.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -44,6 +45,7 @@ struct run {
 	struct front front;
 	struct push_feed pushes[PUSH_PROTOCOLS];
 	struct history_feed history;
+	struct bundle_requests bundles;
 	struct notify notify;
 	struct answers_source source;
 	struct losses losses;
@@ -99,31 +101,6 @@ static void note_outside(struct run *run)
 	books_note(run->books, &outside);
 }
 
-static uint64_t resident_bytes(void)
-{
-	unsigned long long size = 0, resident = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu %llu", &size, &resident) != 2)
-		resident = 0;
-	fclose(file);
-	return resident * (uint64_t)getpagesize();
-}
-
-static uint64_t count_descriptors(void)
-{
-	DIR *stream = opendir("/proc/self/fd");
-	uint64_t count = 0;
-
-	while (stream && readdir(stream))
-		count++;
-	if (stream)
-		closedir(stream);
-	return count > 3 ? count - 3 : 0; /* without ".", ".." and that of the look */
-}
-
 static void count_processes(const struct state *state, struct own_numbers *own)
 {
 	size_t i;
@@ -150,8 +127,8 @@ static void prepare(void *context, const struct channel_question *question)
 	count_processes(&run->pipeline.state, own);
 	live_cost(run->live, &own->cost);
 	own->denied = live_denied(run->live);
-	own->resident_bytes = resident_bytes();
-	own->descriptors = count_descriptors();
+	own->resident_bytes = self_resident_bytes();
+	own->descriptors = self_descriptors();
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
 	own->answers = front->counts;
 	for (i = 0; i < PUSH_PROTOCOLS; i++) {
@@ -233,6 +210,7 @@ static void signalled(void *context)
 		run->source.own.reloads++;
 		set_ring(run, &now);
 		set_policy(run, &now.policy);
+		run->bundles.thresholds.options = now.bundle_on;
 		front_renew(&run->front);
 		if (now.budget_ppm != run->budget.governor.options.budget_ppm)
 			budget_set(&run->budget, now.budget_ppm);
@@ -431,6 +409,7 @@ static int open_recorder(struct run *run)
 		.ring_ns = settings->ring_ns,
 		.triggers = recording->triggers,
 		.bundles_an_hour = recording->bundles_an_hour,
+		.bundles_asked = UINT32_MAX,
 		.sum_copies = recording->copies == RECORDING_SUMMARY,
 		.describe = describe,
 		.describe_end = describe_end,
@@ -448,6 +427,15 @@ static int open_recorder(struct run *run)
 	return err ? err : recorder_open(&run->recorder, &run->pipeline, &options);
 }
 
+static int start_bundles(struct run *run)
+{
+	run->bundles.thresholds.options = run->settings->bundle_on;
+	run->bundles.recorder = run->recorder;
+	run->bundles.state = &run->pipeline.state;
+	run->bundles.directory = run->settings->state_directory;
+	return bundle_requests_start(&run->bundles, live_loop(run->live));
+}
+
 static int add_sources(struct run *run)
 {
 	struct loop *loop = live_loop(run->live);
@@ -463,6 +451,8 @@ static int add_sources(struct run *run)
 		err = push_feed_start(run->pushes, loop);
 	if (!err)
 		err = history_feed_start(&run->history, loop);
+	if (!err)
+		err = start_bundles(run);
 	if (!err)
 		err = budget_open(&run->budget, &budget, loop);
 	if (!err)
@@ -575,6 +565,7 @@ int agent_run(struct agent_settings *settings)
 		listener_remove(run.opened[--run.opened_count]);
 	history_feed_close(&run.history);
 	recorder_close(run.recorder);
+	bundle_requests_fini(&run.bundles);
 	string_fini(&run.output);
 	string_fini(&run.ring);
 	live_close(run.live);

@@ -7,6 +7,7 @@
 
 #include "agent/listener.h"
 #include "agent/push_protocol.h"
+#include "agent/thresholds.h"
 #include "capture/targets/policy.h"
 #include "commands/record_run.h"
 
@@ -25,6 +26,7 @@ struct agent_settings {
 	const char *state_directory;
 	uint64_t ring_ns; /* how long the flight recorder keeps events */
 	uint64_t most_series;
+	struct thresholds_options bundle_on;
 	uint64_t history_bytes; /* of its database; 0: there is none */
 	uint64_t history_ns;    /* how long it goes back */
 	uint64_t budget_ppm;    /* of a CPU, for each process; 0: no limit */

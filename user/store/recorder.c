@@ -367,6 +367,11 @@ void recorder_signal(struct recorder *recorder)
 	triggers_pull(&recorder->triggers, TRIGGER_SIGNAL, true);
 }
 
+void recorder_reached(struct recorder *recorder)
+{
+	triggers_pull(&recorder->triggers, TRIGGER_LIMIT, true);
+}
+
 /* ---- time passes ----------------------------------------------------------------------------- */
 
 static void do_once_a_second(struct recorder *recorder, uint64_t now_ns)
@@ -462,7 +467,9 @@ int recorder_open(struct recorder **result, struct pipeline *pipeline,
 		.sink = { .record = take_record, .call = take_call, .process = take_process },
 		.options = *options,
 		.pipeline = pipeline,
-		.triggers = { .asked = options->triggers, .an_hour = options->bundles_an_hour },
+		.triggers = { .asked = options->triggers,
+			      .an_hour = options->bundles_an_hour,
+			      .most_asked = options->bundles_asked },
 		.is_ring = options->ring_bytes > 0,
 		.second_ns = clock_monotonic_ns(),
 		.file.fd = -1,

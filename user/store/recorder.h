@@ -29,6 +29,7 @@ struct recorder_options {
 	uint32_t triggers; /* of a ring: bit set of enum trigger_kind; none: it becomes `path`
 				 * in the end */
 	uint32_t bundles_an_hour; /* because memory ran out, at most; 0: as many as there is need */
+	uint32_t bundles_asked;   /* by TRIGGER_SIGNAL, at most; 0: five */
 	bool sum_copies;          /* copies and memsets are summed up, ledger/copy_aggregator.h */
 
 	/* What the segments' descriptions and the end say; `reason` why the latter is written. */
@@ -64,6 +65,9 @@ void recorder_set_ring(struct recorder *recorder, const struct recorder_ring *ri
 
 /* Has a bundle written when recorder_tick() is called next, if TRIGGER_SIGNAL is asked for. */
 void recorder_signal(struct recorder *recorder);
+
+/* The same for TRIGGER_LIMIT. */
+void recorder_reached(struct recorder *recorder);
 
 /*
  * After the last record: ends the dump. Returns 0, or -errno, logged, if what is to stay could not

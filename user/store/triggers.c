@@ -19,6 +19,7 @@
 static const char *const names[] = {
 	[TRIGGER_OOM] = "oom",
 	[TRIGGER_SIGNAL] = "signal",
+	[TRIGGER_LIMIT] = "limit",
 	[TRIGGER_EXIT] = "exit",
 };
 
@@ -130,7 +131,7 @@ static bool is_too_many(struct triggers *triggers, enum trigger_kind which)
 {
 	struct trigger *trigger = &triggers->kinds[which];
 
-	if (which != TRIGGER_SIGNAL || trigger->written < BUNDLES_MAX)
+	if (which != TRIGGER_SIGNAL || trigger->written < (triggers->most_asked ?: BUNDLES_MAX))
 		return false;
 	if (!trigger->told)
 		log_warning("%u bundles because of %s: no more are written", trigger->written,
@@ -191,6 +192,7 @@ const char *triggers_reason(enum trigger_kind which)
 	static const char *const reasons[] = {
 		[TRIGGER_OOM] = "oom",
 		[TRIGGER_SIGNAL] = "asked-for",
+		[TRIGGER_LIMIT] = "limit",
 		[TRIGGER_EXIT] = NULL,
 	};
 

@@ -16,6 +16,7 @@
 enum trigger_kind {
 	TRIGGER_OOM,    /* memory ran out, and it is known how it ended, or has been waited for */
 	TRIGGER_SIGNAL, /* a signal asks for one */
+	TRIGGER_LIMIT,  /* an amount of memory is reached */
 	TRIGGER_EXIT,   /* the recording ends */
 	TRIGGERS_COUNT,
 };
@@ -45,6 +46,7 @@ struct triggers {
 	struct trigger kinds[TRIGGERS_COUNT];
 	struct string bundle; /* the last one's name, with a byte 0 */
 	uint64_t left_out;    /* there were too many of that kind already */
+	uint32_t most_asked;  /* bundles of TRIGGER_SIGNAL; 0: five */
 
 	/* For TRIGGER_OOM: */
 	uint32_t an_hour;                         /* at most; half of them for one process */

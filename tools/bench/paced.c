@@ -51,7 +51,7 @@ static void work(uint64_t steps)
 	sink = value;
 }
 
-/* The agent needs a tenth of a second until the first process that uses a library has its probes. */
+/* The agent needs a moment until the first process that uses a library has its probes. */
 static CUfunction prepare(void)
 {
 	const struct timespec attached = { .tv_sec = 1 };

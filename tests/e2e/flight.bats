@@ -408,7 +408,7 @@ exhaust() {
 	record_wait
 	assert_equal "$(ls | grep -c mscope)" 3
 	assert_equal "$(grep -oE 'oom-[0-9].mscope: .*written because of oom .*' record.err |
-		sed -E 's/\.mscope.*\(/ (/' | xargs)" "oom-1 (open) oom-2 (open) oom-3 (fatal)"
+		sed -E 's/\.mscope.*\(/ (/' | xargs)" "oom-1 (open) oom-2 (open) oom-3 (handled)"
 }
 
 @test "--on-oom: a failure that a retry makes good is known to be one, at once" {

@@ -24,8 +24,9 @@ static void take_step(void *context, struct oom_request *request, enum oom_step 
 	(void)event, (void)change;
 	if (step == OOM_FAILED_AGAIN)
 		request->place = PLACE_NEW;
-	/* One that was waited for in vain has its bundle, unless the process ends of it. */
-	if (step == OOM_ENDED && (request->place != PLACE_PULLED || request->outcome == OOM_FATAL))
+	/* One that was waited for in vain has its bundle, unless the process ends: maybe of it. */
+	if (step == OOM_ENDED &&
+	    (request->place != PLACE_PULLED || request->outcome == OOM_FATAL || request->exited))
 		triggers_pull_oom(trigger->triggers, request->pid, request->outcome,
 				  clock_monotonic_ns());
 }

@@ -197,8 +197,8 @@ puppet_executes() {
 	# No rules: all are traced.
 	: > agent.conf
 	kill -HUP "$OTHER_PID"
-	other alloc 900
-	wait_for 'fresh; [ "$(denied)" = 0 ] && [ "$(traced)" = "[\"agent-p-one\",\"agent-p-two\"]" ]'
+	# It is seen again from its first call on after that.
+	wait_for 'other alloc 900; fresh; [ "$(denied)" = 0 ] && [ "$(traced)" = "[\"agent-p-one\",\"agent-p-two\"]" ]'
 	puppet_end
 	other_end
 	wait_for '[ "$(traced)" = "[]" ]'

@@ -24,7 +24,7 @@ record_puppet() {
 	shift
 
 	printf '%s\n' load init "$@" 'exit 0' > script
-	record -o "$file" -- "$WORKLOADS/puppet" < script > answers
+	record --stacks=off -o "$file" -- "$WORKLOADS/puppet" < script > answers
 	[ "$(sort -u answers)" = ok ]
 }
 

@@ -186,7 +186,8 @@ grows() {
 
 @test "a cache that grows is no leak, if the tensors in it are known; else it may be one" {
 	grows growing_cache
-	assert_equal "$(jq -c '[.recordings[0].findings[].rule]' report.json)" '[]'
+	# On a busy machine it may also wait for a CPU.
+	assert_equal "$(jq -c '[.recordings[0].findings[].rule | select(. != "cpu-contention")]' report.json)" '[]'
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" record $MASK -o alone.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" growing_cache > did
 	assert_equal "$("$MEMSCOPE" report --threshold leak-time=200ms -f json alone.mscope | jq -r '.recordings[0].findings[0].rule')" leak-growth

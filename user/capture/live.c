@@ -262,7 +262,7 @@ static bool check(void *context)
 /* The cost of this process and its helpers. */
 static uint64_t used_cpu_ns(const struct live *live)
 {
-	return clock_cpu_ns() + programs_cpu_ns(live->programs) +
+	return clock_cpu_ns() + programs_cpu_ns(live->programs) + stack_taker_cpu_ns(live->stacks) +
 	       detacher_cpu_ns(live->targets.detacher);
 }
 

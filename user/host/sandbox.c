@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,7 +26,7 @@
 #define NO_USER 65534
 #define MEMORY_BYTES (512ull << 20)          /* of addresses */
 #define MAPPED_BYTES (16ull << 30)           /* the same, of who maps large files */
-#define MAPPING_MEMORY_BYTES (1024ull << 20) /* its own */
+#define MAPPING_MEMORY_BYTES (1024ull << 20) /* that it takes besides what it has */
 #define DESCRIPTORS 512
 
 #ifdef __has_feature
@@ -370,11 +371,34 @@ static int keep_to_reading(void)
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* Who opens no files may keep a user that it cannot give up, for want of CAP_SETUID. */
+static int drop_user_if_possible(void)
+{
+	const int err = drop_user();
+
+	return err == -EPERM || err == -EINVAL ? 0 : err;
+}
+
 static int limit_files(enum purpose purpose, const char *directory)
 {
-	int err = purpose == WRITE_FILES ? keep_to_directory(directory) : drop_user();
+	int err = purpose == WRITE_FILES      ? keep_to_directory(directory) :
+		  purpose == READ_GIVEN_FILES ? drop_user_if_possible() :
+						drop_user();
 
 	return err || purpose != CONNECT ? err : keep_to_reading();
+}
+
+/* What a process has that it may write to, as the limit counts it; at first it is its parent's. */
+static rlim_t own_memory_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (file && fscanf(file, "%*s %*s %*s %*s %*s %llu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
 static void bound_memory(enum purpose purpose)
@@ -383,9 +407,9 @@ static void bound_memory(enum purpose purpose)
 #ifndef SANITIZED
 	bound(RLIMIT_AS, purpose == READ_GIVEN_FILES ? MAPPED_BYTES : MEMORY_BYTES);
 	if (purpose == READ_GIVEN_FILES)
-		bound(RLIMIT_DATA, MAPPING_MEMORY_BYTES);
+		bound(RLIMIT_DATA, own_memory_bytes() + MAPPING_MEMORY_BYTES);
 #else
-	(void)purpose;
+	(void)purpose, (void)own_memory_bytes;
 #endif
 }
 

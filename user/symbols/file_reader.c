@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,9 +23,12 @@
 #define TABLE_MS 20000  /* of a large library on a busy machine it takes a second */
 #define WAIT_MS 200     /* for lines; the rings fill meanwhile */
 #define HANG_MS 60000   /* debug information of some GB takes seconds */
-#define MAX_FAILURES 16 /* of the process */
-#define MAX_OPEN 64     /* files with debug information */
-#define MAX_AHEAD 256   /* questions that are not answered yet */
+#define BEGUN_MS 1000   /* the rest of an answer that has begun */
+#define READY_MS 5000   /* until it has given up its privileges */
+#define MAX_FAILURES 16 /* of the process, of which one is forgotten in a while */
+#define FORGET_NS (60 * 1000000000ull)
+#define MAX_OPEN 384  /* files with debug information; their descriptors have a limit */
+#define MAX_AHEAD 256 /* questions that are not answered yet */
 
 enum question_kind {
 	FUNCTIONS,
@@ -52,7 +57,10 @@ struct file_reader {
 	uint64_t ticket;    /* of the last question */
 	uint64_t answered;  /* that of the last answer */
 	uint64_t behind_ns; /* since when an answer is late; 0: none is */
+	bool ready;         /* the child has said so */
 	unsigned int failures;
+	uint64_t failed_ns;        /* the last one */
+	uint64_t used_cpu_ns;      /* by those that are gone */
 	uint32_t asked[MAX_AHEAD]; /* by ticket: the number of the file */
 	struct map prepared;       /* numbers of files that this child has been given */
 	struct map refused;        /* over which a child has failed */
@@ -259,13 +267,12 @@ static void let_go(int fd)
 static void serve(int fd)
 {
 	struct service service = { .fd = 3 };
-	struct question question;
+	struct question question = { 0 };
 	int file;
 
 	let_go(fd);
 	service.no_lines = source_lines_load();
-	if (sandbox_enter_reading())
-		_exit(1);
+	answer(&service, &question, sandbox_enter_reading(), NULL, 0, 0);
 	/* Without a parent there is no question either. */
 	while (!receive_question(service.fd, &question, &file))
 		answer_question(&service, &question, file);
@@ -292,9 +299,25 @@ static int start(struct file_reader *reader)
 		serve(pair[1]);
 	close(pair[1]);
 	reader->fd = pair[0];
+	reader->ready = false;
 	reader->answered = reader->ticket;
 	map_fini(&reader->prepared);
 	return 0;
+}
+
+static uint64_t child_cpu_ns(const struct file_reader *reader)
+{
+	struct timespec used = { 0 };
+	clockid_t clock;
+
+	if (reader->child && !clock_getcpuclockid(reader->child, &clock))
+		clock_gettime(clock, &used);
+	return used.tv_sec * 1000000000ull + used.tv_nsec;
+}
+
+uint64_t file_reader_cpu_ns(const struct file_reader *reader)
+{
+	return reader ? reader->used_cpu_ns + child_cpu_ns(reader) : 0;
 }
 
 static void stop(struct file_reader *reader)
@@ -302,6 +325,7 @@ static void stop(struct file_reader *reader)
 	if (!reader->child)
 		return;
 	reader->behind_ns = 0;
+	reader->used_cpu_ns += child_cpu_ns(reader);
 	close(reader->fd);
 	kill(reader->child, SIGKILL);
 	while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR)
@@ -313,18 +337,46 @@ static void stop(struct file_reader *reader)
 static int give_up(struct file_reader *reader, int err)
 {
 	stop(reader);
+	reader->failed_ns = clock_monotonic_ns();
 	if (++reader->failures == MAX_FAILURES)
-		log_warning("the process that reads symbols has failed over %u files: no more"
-			    " are read, so call stacks of new files have no names",
+		log_warning("the process that reads symbols has failed over %u files: fewer"
+			    " are read from now on, so call stacks may lack names",
 			    MAX_FAILURES);
 	return err == -ETIMEDOUT ? err : -EIO;
 }
 
+/* One that cannot give up its privileges is not asked, and no other one could. */
+static int await_ready(struct file_reader *reader)
+{
+	struct answer answer = { 0 };
+	int err = receive_all(reader->fd, &answer, sizeof(answer),
+			      clock_monotonic_ns() + READY_MS * 1000000ull);
+
+	if (err)
+		return give_up(reader, err);
+	reader->ready = true;
+	if (!answer.err)
+		return 0;
+	log_warning("the process that reads symbols cannot give up its privileges (%s), so it reads"
+		    " none: call stacks have no names and end early",
+		    strerror(answer.err < 0 ? -answer.err : EPROTO));
+	stop(reader);
+	reader->failures = UINT_MAX;
+	return -ECONNABORTED;
+}
+
 static int begin(struct file_reader *reader)
 {
+	int err = 0;
+
+	if (reader->failures >= MAX_FAILURES && reader->failures < UINT_MAX &&
+	    clock_monotonic_ns() - reader->failed_ns > FORGET_NS)
+		reader->failures = MAX_FAILURES - 1;
 	if (reader->failures >= MAX_FAILURES)
 		return -ECONNABORTED;
-	return reader->child ? 0 : start(reader);
+	if (!reader->child)
+		err = start(reader);
+	return err || reader->ready ? err : await_ready(reader);
 }
 
 /* The items of an answer; `most` bounds what the process may say. */
@@ -417,7 +469,7 @@ static int take_lines(struct file_reader *reader, uint64_t until_ns, struct sour
 	/* What has begun to come comes whole, if nothing is wrong. */
 	*err = answer.ticket == reader->answered + 1 ?
 		       take_items(reader, &answer, &items, sizeof(*found), SOURCE_LINES_MOST,
-				  clock_monotonic_ns() + TABLE_MS * 1000000ull) :
+				  clock_monotonic_ns() + BEGUN_MS * 1000000ull) :
 		       -EPIPE;
 	if (*err)
 		return 0;

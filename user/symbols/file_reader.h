@@ -2,8 +2,9 @@
 /*
  * Reads files of traced programs, which are not trusted, in a process of its own that has no
  * privileges and cannot open any file: it gets each one's descriptor. It answers with numbers and
- * texts, which are checked here. If it crashes or hangs over a file, that costs what was to be read
- * of this file, and the next question starts another process.
+ * texts, which are bounded here: they may be wrong, but do no harm to who uses them. If it crashes
+ * or hangs over a file, that costs what was to be read of this file, and the next question starts
+ * another process.
  *
  * One thread uses a reader, for tables or for lines: who needs both has two.
  */
@@ -19,9 +20,15 @@
 
 struct file_reader;
 
-/* Starts the process. Returns 0 or -errno. */
+/*
+ * Starts the process. Returns 0 or -errno. If it then cannot give up its privileges, it reads
+ * nothing.
+ */
 int file_reader_open(struct file_reader **reader);
 void file_reader_close(struct file_reader *reader);
+
+/* CPU time of its processes, nanoseconds; 0 for NULL. */
+uint64_t file_reader_cpu_ns(const struct file_reader *reader);
 
 /*
  * The same as function_table_make() and unwind_table_make(). Returns also -EIO (the process ended

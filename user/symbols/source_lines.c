@@ -13,7 +13,8 @@
 #include "base/memory.h"
 
 #define MAX_UNITS (1u << 20)
-#define MAX_NESTING 64 /* of scopes */
+#define MAX_NESTING 64         /* of scopes */
+#define MAX_ENTRIES (4u << 20) /* of one unit that are looked at; they may lead to one another */
 
 #define FUNCTIONS(F) \
 	F(dwarf_begin) \
@@ -181,6 +182,7 @@ static bool find_unit(struct source_lines *lines, uint64_t address, Dwarf_Die *u
 struct chain {
 	Dwarf_Die entries[SOURCE_LINES_MOST]; /* the outermost first */
 	size_t count;
+	size_t budget; /* entries that may still be looked at */
 };
 
 /* What has no code of its own can have members that do. */
@@ -228,13 +230,14 @@ static bool descend(Dwarf_Die *parent, uint64_t address, struct chain *chain, in
 	do {
 		const bool is_one = is_function(&entry);
 
+		chain->budget -= chain->budget > 0;
 		if (!may_hold(&entry, address))
 			continue;
 		if (is_one)
 			push(chain, &entry);
 		if (descend(&entry, address, chain, depth + 1) || is_one)
 			return true;
-	} while (!dw.dwarf_siblingof(&entry, &entry));
+	} while (chain->budget && !dw.dwarf_siblingof(&entry, &entry));
 	return false;
 }
 
@@ -308,7 +311,7 @@ static bool is_own_part(Dwarf_Die *entry, Dwarf_Die *outer)
 size_t source_lines_find(struct source_lines *lines, uint64_t address, struct source_line *found,
 			 size_t most)
 {
-	struct chain chain = { .count = 0 };
+	struct chain chain = { .budget = MAX_ENTRIES };
 	size_t i, count = 0;
 	Dwarf_Die unit;
 

@@ -36,9 +36,9 @@ void source_lines_close(struct source_lines *lines);
 
 /*
  * Where an address, as the file's symbols have it, comes from: first the innermost function, then
- * that into which it was put, and so on; the last one is no part of another. At most `most` are
- * written, and of more than SOURCE_LINES_MOST the innermost. Returns how many, 0 if the address is
- * in no code that has lines.
+ * that into which it was put, and so on; the last one is no part of another, unless there are more
+ * than SOURCE_LINES_MOST, of which the outermost are left out. At most `most` are written. Returns
+ * how many, 0 if the address is in no code that has lines.
  */
 size_t source_lines_find(struct source_lines *lines, uint64_t address, struct source_line *found,
 			 size_t most);

@@ -212,3 +212,8 @@ size_t module_lines(struct modules *modules, struct module *module, uint64_t add
 		forget_lines(module);
 	return count > 0 ? count : 0;
 }
+
+uint64_t modules_cpu_ns(const struct modules *modules)
+{
+	return file_reader_cpu_ns(modules->functions) + file_reader_cpu_ns(modules->lines);
+}

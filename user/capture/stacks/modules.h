@@ -68,6 +68,9 @@ size_t module_lines(struct modules *modules, struct module *module, uint64_t add
 
 /* Starts the processes that read files; `lines`: debug information, too. Returns 0 or -errno. */
 int modules_open(struct modules *modules, bool lines);
+/* CPU time of these processes, nanoseconds. */
+uint64_t modules_cpu_ns(const struct modules *modules);
+
 void modules_fini(struct modules *modules);
 
 #endif /* MEMSCOPE_CAPTURE_STACKS_MODULES_H */

@@ -325,9 +325,22 @@ static enum python_stack_part part_of(const struct ms_stack_frame *frame, void *
 				    python_stack_part_of(taker->name.bytes, range->module->path);
 }
 
+/* Of more than there is room for, the innermost and the one that has them all. */
+static size_t fit(uint32_t first, size_t count, uint32_t *ids, size_t room)
+{
+	const size_t fitting = count < room ? count : room;
+	size_t i;
+
+	for (i = 0; i < fitting; i++)
+		ids[i] = first + i;
+	if (fitting)
+		ids[fitting - 1] = first + count - 1;
+	return fitting;
+}
+
 /*
- * Puts the ids of a frame, of which the new ones are fed, and of those that were put into its code.
- * Returns how many; none if there is no room for more frames.
+ * Puts the ids of a frame, of which the new ones are fed, and of those that were put into its code:
+ * at most `room`, which is not 0. Returns how many.
  */
 static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 		      const struct process *process, const struct ms_stack_frame *from,
@@ -342,7 +355,7 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 					 .kind = from->kind,
 					 .flags = from->flags };
 	uint32_t first = taker->frame_ids + 1;
-	size_t count = 0, i;
+	size_t count = 0;
 
 	if (known) {
 		first = (uint32_t)*known;
@@ -355,11 +368,9 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 		if (map_set(&taker->frames, key, first | (uint64_t)count << IDS_SHIFT))
 			count = 0;
 	}
-	for (i = 0; i < count && i < room; i++)
-		ids[i] = first + i;
-	if (!count && room)
+	if (!count)
 		ids[0] = 0;
-	return count ? i : room > 0;
+	return count ? fit(first, count, ids, room) : 1;
 }
 
 static bool is_known(const struct process *process, const struct ms_stack *record)
@@ -428,17 +439,23 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 	for (i = 0; !err && i < count; i++) {
 		const struct ms_stack_frame *frame = &frames[order[i]];
 
-		if (put == MS_STACK_MOST)
-			stack.end = MS_STACK_END_DEPTH;
-		else if (frame->kind == MS_FRAME_PYTHON)
+		/* Those that follow have a place each: what led here matters most. */
+		const size_t room = MS_STACK_MOST - put - (count - i - 1);
+
+		if (frame->kind == MS_FRAME_PYTHON)
 			ids[put++] = id_of_python(taker, &record->event, frame, &err);
 		else
-			put += put_ids(taker, &record->event, process, frame, ids + put,
-				       MS_STACK_MOST - put, &err);
+			put += put_ids(taker, &record->event, process, frame, ids + put, room,
+				       &err);
 		if (frame->flags & MS_FRAME_MORE && stack.end == MS_STACK_END_COMPLETE)
 			stack.end = MS_STACK_END_DEPTH;
 	}
 	return err ? err : feed_stack(taker, &stack, ids, put);
+}
+
+uint64_t stack_taker_cpu_ns(const struct stack_taker *taker)
+{
+	return taker ? modules_cpu_ns(&taker->modules) + table_store_cpu_ns(taker->tables) : 0;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */

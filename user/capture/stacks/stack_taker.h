@@ -55,4 +55,7 @@ void stack_taker_forget(struct stack_taker *taker, pid_t pid);
 /* Feeds what a stack of addresses is, new frames first. Returns 0 or what `feed` returned. */
 int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record);
 
+/* CPU time of the processes that read files, nanoseconds; 0 without a taker. */
+uint64_t stack_taker_cpu_ns(const struct stack_taker *taker);
+
 #endif /* MEMSCOPE_CAPTURE_STACKS_STACK_TAKER_H */

@@ -219,3 +219,8 @@ void table_store_read(struct table_store *store, struct table_store_account *acc
 	*account = store->account;
 	pthread_mutex_unlock(&store->lock);
 }
+
+uint64_t table_store_cpu_ns(const struct table_store *store)
+{
+	return file_reader_cpu_ns(store->reader);
+}

@@ -37,6 +37,9 @@ int table_store_add(struct table_store *store, uint32_t number, int fd);
 /* Waits until all tables are made that were ordered, but no longer than so many milliseconds. */
 void table_store_wait(struct table_store *store, int ms);
 
+/* CPU time of the process that makes them, nanoseconds. */
+uint64_t table_store_cpu_ns(const struct table_store *store);
+
 void table_store_read(struct table_store *store, struct table_store_account *account);
 
 #endif /* MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H */

@@ -132,6 +132,11 @@ uint64_t process_held_bytes(const struct process *process)
 	return bytes_in(process, usage_is_held, false);
 }
 
+uint64_t process_left_held_bytes(const struct process *process)
+{
+	return bytes_in(process, usage_is_held, true);
+}
+
 uint64_t process_on_devices_bytes(const struct process *process)
 {
 	return bytes_in(process, usage_is_on_device, false);

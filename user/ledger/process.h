@@ -22,7 +22,10 @@ size_t process_bytes(const struct process *process);
 /* What it has live in all spaces that usage_is_held() names. */
 uint64_t process_held_bytes(const struct process *process);
 
-/* The same of usage_is_on_device(). */
+/* The same when it exited. */
+uint64_t process_left_held_bytes(const struct process *process);
+
+/* What it has live in all spaces that usage_is_on_device() names. */
 uint64_t process_on_devices_bytes(const struct process *process);
 
 /* Of those: what was live when it exited. */

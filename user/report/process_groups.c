@@ -15,6 +15,7 @@ struct process_groups_member {
 	size_t group;
 	uint64_t bytes; /* that it holds, of its group's */
 	bool exited;
+	bool gone; /* not seen again since a part was missing: it may have ended there */
 };
 
 const char *process_groups_name(enum process_groups_by by)
@@ -226,17 +227,6 @@ static void move(struct process_groups *groups, struct process_groups_member *me
 
 /* ---- while it is replayed -------------------------------------------------------------------- */
 
-static uint64_t left_bytes(const struct process *process)
-{
-	uint64_t bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (usage_is_held((uint8_t)space))
-			bytes += process->spaces[space].exit_bytes;
-	return bytes;
-}
-
 static int take(struct process_groups *groups, const struct process *process, bool renamed,
 		uint64_t ts_ns)
 {
@@ -252,25 +242,34 @@ static int take(struct process_groups *groups, const struct process *process, bo
 	if (group != member->group)
 		move(groups, member, group, ts_ns);
 	if (process->exited && !member->exited)
-		groups->list[group].left_bytes += left_bytes(process);
+		groups->list[group].left_bytes += process_left_held_bytes(process);
 	member->exited = process->exited;
+	member->gone = false;
 	set_bytes(&groups->list[group], member, process->exited ? 0 : process_held_bytes(process),
 		  ts_ns);
 	return 0;
 }
 
+/* Whether a process may have another user, container or name since. */
+static bool renames(uint16_t type)
+{
+	return type == MS_TYPE_IDENTITY || type == MS_TYPE_EXEC || type == MS_TYPE_ATTACH;
+}
+
 int process_groups_event(struct process_groups *groups, const struct event *event,
 			 const struct process *process)
 {
-	return take(groups, process, !event->call, event_end_ns(event));
+	return take(groups, process, renames(event->header->type), event_end_ns(event));
 }
 
 void process_groups_gap(struct process_groups *groups)
 {
 	size_t i;
 
-	for (i = 0; i < groups->members_count; i++)
+	for (i = 0; i < groups->members_count; i++) {
 		groups->members[i].bytes = 0;
+		groups->members[i].gone = true;
+	}
 	for (i = 0; i < groups->count; i++)
 		groups->list[i].live_bytes = 0;
 }
@@ -309,7 +308,8 @@ void process_groups_finish(struct process_groups *groups)
 	size_t kept = 0, i;
 
 	for (i = 0; i < groups->members_count; i++)
-		groups->list[groups->members[i].group].running += !groups->members[i].exited;
+		groups->list[groups->members[i].group].running +=
+			!groups->members[i].exited && !groups->members[i].gone;
 	/* A process was of those only until more was known of it. */
 	for (i = 0; i < groups->count; i++) {
 		if (groups->list[i].processes)

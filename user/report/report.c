@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "event/losses.h"
+#include "ledger/process.h"
 #include "report/report_devices.h"
 #include "report/suppressions.h"
 
@@ -408,13 +409,7 @@ struct amount report_held(const struct process *process, uint8_t space)
 
 uint64_t report_held_on_devices(const struct process *process)
 {
-	uint64_t bytes = 0;
-	uint32_t space;
-
-	for (space = 0; space < MS_SPACES_COUNT; space++)
-		if (usage_is_held(space))
-			bytes += report_held(process, space).bytes;
-	return bytes;
+	return process->exited ? process_left_held_bytes(process) : process_held_bytes(process);
 }
 
 uint64_t report_held_ns(const struct report_recording *recording, const struct process *process)

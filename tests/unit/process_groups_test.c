@@ -4,6 +4,7 @@
  */
 #include "reported.h"
 
+#include "render/report_groups.h"
 #include "render/report_md.h"
 
 static union record of(uint32_t pid, union record record)
@@ -162,10 +163,46 @@ static void test_nothing_unasked(void **state)
 	done(&reader);
 }
 
+static void know(union record record)
+{
+	record = record_at(now_ns, record);
+	assert_int_equal(pipeline_feed(&dump.live, &record, record.event.size), 0);
+}
+
+/*
+ * What ended in a part that is missing does not run at the end, also if so many ended since that
+ * the next anchor does not have it; what it does have, runs.
+ */
+static void test_ended_where_a_part_is_missing(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	begin();
+	add(of(1, record_identity("user\0bob\0uid\0001000")));
+	add(of(2, record_identity("user\0bob\0uid\0001000")));
+	allocate(1, 10);
+	allocate(2, 20);
+	add_elsewhere(of(1, record_exit(0)));
+	state_fini(&dump.live.state);
+	know(of(2, record_identity("user\0bob\0uid\0001000")));
+	know(of(2, alloc("cuMemAlloc_v2", 2 << 24, 20 * MIB)));
+	report_dump_segment(&dump, now_ns);
+	allocate(3, 1);
+	reader = by(PROCESS_GROUPS_USER);
+	assert_group(&reader, 0, "bob", 2, 20, 30);
+	assert_int_equal(group_at(&reader, 0)->running, 1);
+	assert_group(&reader, 1, NULL, 1, 1, 1);
+	assert_int_equal(group_at(&reader, 1)->running, 1);
+	done(&reader);
+}
+
 /* The table ends; what does not fit in is a sum. */
 static void test_too_many(void **state)
 {
 	struct report_reader reader;
+	struct string text = { 0 };
+	struct json json = { .out = &text };
 	uint32_t i;
 	char name[16];
 
@@ -185,15 +222,23 @@ static void test_too_many(void **state)
 	assert_int_equal(reader.report.recordings[0]->groups.count, PROCESS_GROUPS_MAX);
 	assert_true(group_at(&reader, 0)->others); /* it has most processes */
 	assert_int_equal(group_at(&reader, 0)->processes, 10);
+	report_groups_json(&json, reader.report.recordings[0]);
+	assert_true(has(&text, "\"name\":null,\"known\":false,\"others\":true"));
+	assert_true(has(&text, "\"name\":\"user9\",\"known\":true,\"others\":false"));
+	string_fini(&text);
 	done(&reader);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_users),           cmocka_unit_test(test_others),
-		cmocka_unit_test(test_known_later),     cmocka_unit_test(test_table),
-		cmocka_unit_test(test_nothing_unasked), cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_known_later),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_nothing_unasked),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_ended_where_a_part_is_missing),
 	};
 
 	return unit_run("process groups", tests);

@@ -105,6 +105,7 @@ static void put_group(struct json *json, const struct process_group *group)
 	json_open(json, '{');
 	json_put_text(json, "name", group->name && *group->name ? group->name : NULL);
 	json_put_bool(json, "known", group->name);
+	json_put_bool(json, "others", group->others);
 	json_put_u64(json, "processes", group->processes);
 	json_put_u64(json, "running", group->running);
 	json_put_u64(json, "live_bytes", group->live_bytes);

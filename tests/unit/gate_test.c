@@ -504,6 +504,33 @@ static void test_suppressions(void **state)
 			suppress(&cases[i]);
 }
 
+/* The number of a failure is the report's, and what looks for it counts no match. */
+static void test_the_number_of_a_failure(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct suppressions suppressions = { 0 };
+	struct string why = { 0 };
+	uint64_t failed_ns;
+
+	(void)state;
+	assert_int_equal(suppressions_parse(&suppressions, "oom * cudaMalloc", 16, &why), 0);
+	begin();
+	add(record_failed(2, record_without(MS_KNOWN_ADDR, alloc("cudaMalloc", 0, MIB))));
+	now_ns += 60 * SECOND;
+	add(record_failed(2, record_without(MS_KNOWN_ADDR, alloc("cuMemAlloc_v2", 0, MIB))));
+	failed_ns = now_ns;
+	work();
+	report_dump_end(&dump, now_ns);
+	reader.until = (struct report_time){ .kind = REPORT_TIME_OOM, .number = 1 };
+	reader.report.options.suppressions = &suppressions;
+	report_dump_read(&dump, &reader);
+	assert_int_equal(reader.report.recordings[0]->coverage.until_ns, failed_ns);
+	assert_int_equal(suppressions.list[0].used, 1);
+	done(&reader);
+	suppressions_fini(&suppressions);
+	string_fini(&why);
+}
+
 /* A failure that is known is not described, either. */
 static void test_a_suppressed_failure(void **state)
 {
@@ -531,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_there_is_an_end_to_conditions),
 		cmocka_unit_test(test_the_smallest_growth_is_looked_for),
 		cmocka_unit_test(test_suppressions),
+		cmocka_unit_test(test_the_number_of_a_failure),
 		cmocka_unit_test(test_a_suppressed_failure),
 	};
 

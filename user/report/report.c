@@ -308,7 +308,8 @@ static int finish_findings(struct report_recording *recording)
 				     findings[i].device))
 			continue;
 		if (recording->options.suppressions &&
-		    suppressions_take(recording->options.suppressions, &findings[i])) {
+		    suppressions_take(recording->options.suppressions, &findings[i],
+				      !recording->options.looks_ahead)) {
 			recording->suppressed++;
 			continue;
 		}

@@ -41,6 +41,7 @@ struct report_options {
 	uint64_t growth_bytes;
 	struct holdings_warmup warmup;
 	struct suppressions *suppressions; /* findings that are only counted; NULL: none */
+	bool looks_ahead; /* another report is made of the same: what is suppressed counts there */
 };
 
 /* Whether it is about that process, for all that is known of it by now. */

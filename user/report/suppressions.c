@@ -143,14 +143,15 @@ static bool suppresses(const struct suppression *one, const struct finding *find
 		       finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol);
 }
 
-bool suppressions_take(struct suppressions *suppressions, const struct finding *finding)
+bool suppressions_take(struct suppressions *suppressions, const struct finding *finding,
+		       bool counts)
 {
 	size_t i;
 
 	for (i = 0; i < suppressions->count; i++) {
 		if (!suppresses(&suppressions->list[i], finding))
 			continue;
-		suppressions->list[i].used++;
+		suppressions->list[i].used += counts;
 		return true;
 	}
 	return false;

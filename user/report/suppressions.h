@@ -34,7 +34,8 @@ int suppressions_parse(struct suppressions *suppressions, const char *bytes, siz
 		       struct string *why);
 void suppressions_fini(struct suppressions *suppressions);
 
-/* Whether one matches; the first that does is counted as used. */
-bool suppressions_take(struct suppressions *suppressions, const struct finding *finding);
+/* Whether one matches; `counts`: the first that does is counted as used. */
+bool suppressions_take(struct suppressions *suppressions, const struct finding *finding,
+		       bool counts);
 
 #endif /* MEMSCOPE_REPORT_SUPPRESSIONS_H */

@@ -16,7 +16,9 @@ static int set_oom(struct report_time *time, const struct report_recording *whol
 	size_t place = time->number ? time->number - 1 : report_gravest_oom(whole);
 
 	if (!count) {
-		log_error("%s: memory never ran out", path);
+		log_error("%s: memory never ran out%s", path,
+			  whole->suppressed ? ", or --suppress leaves out all times that it did" :
+					      "");
 		return -ESRCH;
 	}
 	if (place >= count) {

@@ -431,7 +431,7 @@ static int read_whole(const struct report_reader *reader, struct report_reader *
 	whole->progress = reader->progress;
 	whole->progress_context = reader->progress_context;
 	whole->report.options = reader->report.options;
-	whole->report.options.suppressions = NULL; /* what these match is counted once */
+	whole->report.options.looks_ahead = true;
 	whole->limits = reader->limits;
 	whole->unusable = UNUSABLE_TOLD + 1;
 	/* What is wrong with its files is said when they are read for the report. */

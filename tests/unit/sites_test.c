@@ -260,6 +260,33 @@ static void test_tensors_at_the_peak(void **state)
 	finish(&f);
 }
 
+/* A reader that begins in the middle: if no tensor comes after that, the peak is what there was. */
+static void test_tensors_that_are_there_already(void **state)
+{
+	struct site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	tensor(&f, TORCH, 0x1000, 1024, 1024);
+	tensor(&f, NCCL, 0x2000, 2048, 3072);
+	sites_fini(&f.sites);
+	assert_int_equal(sites_look(&f.sites, &f.state, f.state.processes[0]), 0);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(rows[0].total.at_peak_bytes, 2048);
+	assert_int_equal(rows[1].total.at_peak_bytes, 1024);
+	free(rows);
+	/* Less is no peak, also if it is looked at. */
+	tensor(&f, 0, 0x2000, -2048, 1024);
+	assert_int_equal(sites_look(&f.sites, &f.state, f.state.processes[0]), 0);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+	assert_int_equal(rows[0].total.at_peak_bytes, 2048);
+	free(rows);
+	finish(&f);
+}
+
 static void test_where_most_is_live(void **state)
 {
 	const uint64_t process = event_process_key(RECORD_PID, RECORD_START_NS);
@@ -311,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_live_already),
 		cmocka_unit_test(test_where_most_is_live),
 		cmocka_unit_test(test_tensors_at_the_peak),
+		cmocka_unit_test(test_tensors_that_are_there_already),
 		cmocka_unit_test(test_the_frame_that_tells_most),
 	};
 

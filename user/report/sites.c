@@ -205,7 +205,7 @@ static void note_peak(struct site *site, const struct site *all)
 	site->total.at_peak_bytes = site->total.live_bytes;
 }
 
-static const struct site *all_tensors(const struct sites *sites, uint64_t process)
+static struct site *all_tensors(const struct sites *sites, uint64_t process)
 {
 	const struct site site = { .process = process, .by = SITES_BY_TENSORS };
 	const uint64_t *place = map_get(&sites->places, key_of(&site));
@@ -287,6 +287,7 @@ static int look_at_tensors(struct sites *sites, const struct state *state,
 {
 	const struct tensors *tensors = &process->tensors;
 	size_t places[SITES_OF_TENSORS], i;
+	struct site *all;
 	int count = 0, j;
 
 	note_peaks(sites, key);
@@ -298,6 +299,9 @@ static int look_at_tensors(struct sites *sites, const struct state *state,
 		for (j = 0; j < count; j++)
 			hold(&sites->list[places[j]], tensors->blocks[i].bytes);
 	}
+	all = all_tensors(sites, key);
+	if (all)
+		all->peaks += all->total.live_bytes == all->total.peak_bytes;
 	return count < 0 ? count : 0;
 }
 

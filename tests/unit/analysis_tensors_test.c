@@ -178,6 +178,31 @@ static void run_lossy(struct run *run)
 	launch(run);
 }
 
+/* What was there before is not known to be there since: nothing says that it came back. */
+static void run_losses_with_gap(struct run *run)
+{
+	int i;
+
+	run_losses(run);
+	analysis_gap(run->analysis);
+	for (i = 0; i < 10; i++) {
+		work(run);
+		launch(run);
+	}
+}
+
+/* And what a program keeps after it is seen as before. */
+static void run_losses_behind_a_gap(struct run *run)
+{
+	int i;
+
+	begin(run);
+	analysis_gap(run->analysis);
+	for (i = 0; i < 200; i++)
+		give(run, LOSSES, work(run), TENSOR);
+	launch(run);
+}
+
 static const struct program programs[] = {
 	/* clang-format off */
 	{ "a list of losses", run_losses, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
@@ -187,6 +212,8 @@ static const struct program programs[] = {
 	{ "a window of the last ones", run_window, {}, 0 },
 	{ "a cache that grows", run_cache_grows, {}, 0 },
 	{ "segments alone", run_without_records, { { FINDING_LEAK_GROWTH, H, 200 * SEGMENT } }, 1 },
+	{ "with a gap", run_losses_with_gap, {}, 0 },
+	{ "behind a gap", run_losses_behind_a_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
 	{ "beside a cache", run_leak_beside_cache, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	/* clang-format on */
 };

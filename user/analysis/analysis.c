@@ -405,10 +405,15 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 
 void analysis_gap(struct analysis *analysis)
 {
+	size_t i;
+
 	/* The first anchor is where a recording begins. */
 	analysis->gaps += analysis->activities.count > 0;
 	analysis->generation++;
 	shared_blocks_forget(&analysis->shared);
+	/* Anchors have no tensors: what comes back of those that were there is not told. */
+	for (i = 0; i < analysis->activities.count; i++)
+		tensor_growth_end(analysis->activities.list[i]);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ void tensor_growth_fold(struct tensor_growth *tensors);
 int tensor_growth_event(struct process_activity *activity, const struct stacks *stacks,
 			const struct change *change);
 
-/* Its program has ended, and all blocks with it. */
+/* Its program has ended, and all blocks with it; or it is no longer known which there are. */
 void tensor_growth_end(struct process_activity *activity);
 
 /* Adds what grows. Returns 0 or -ENOMEM. */

@@ -153,7 +153,7 @@ static void run_handled_on_the_host(struct run *run)
 static void run_handled_and_failed(struct run *run)
 {
 	fail_alloc(run, GIB);
-	alloc_small(run, 20);
+	alloc_small(run, 1000);
 	wait_for(run, 2 * SECOND);
 	end_process(run, 256);
 }

@@ -8,6 +8,14 @@
 #define WENT_ON_ALLOCS 16
 #define WENT_ON_NS 1000000000ull
 
+/*
+ * A process that fails so soon after a failure has ended of it, whatever it did in between: a
+ * trainer saves a checkpoint first, which takes tens of seconds and allocates next to nothing. One
+ * that has allocated so often since had gone on, and ended of something else.
+ */
+#define ENDS_OF_IT_NS 60000000000ull
+#define ENDS_OF_IT_ALLOCS 1000
+
 /* Counts of launches are up to a second old: what they count may have been before. */
 #define COUNTED_NS 1500000000ull
 
@@ -138,6 +146,26 @@ static bool ended_well(const struct oom_request *request, uint64_t ts_ns)
 {
 	return request->exited && !request->exit_status &&
 	       (request->work_since || ts_ns >= request->last_ts_ns + WENT_ON_NS);
+}
+
+/* Whether it would have ended of the failure, if it failed now. */
+static bool may_end_of_it(const struct oom_request *request, uint64_t ts_ns)
+{
+	return ts_ns < request->last_ts_ns + ENDS_OF_IT_NS &&
+	       request->allocs_since < ENDS_OF_IT_ALLOCS;
+}
+
+static enum oom_outcome at_end(const struct oom_watch *watch, const struct oom_request *request,
+			       uint64_t ts_ns)
+{
+	const bool failed =
+		request->exited && request->exit_status && request->exit_status != MS_EXIT_UNKNOWN;
+
+	if (ended_well(request, ts_ns))
+		return OOM_HANDLED;
+	if (failed && may_end_of_it(request, ts_ns))
+		return OOM_FATAL;
+	return without_it(watch, request, ts_ns);
 }
 
 static struct oom_request *add(struct oom_watch *watch, const struct event *event)
@@ -433,6 +461,8 @@ static void succeed(struct oom_watch *watch, const struct event *event, const st
 	if (!request || !is_alike(request, event) || call->flags & MS_CALL_PART)
 		return;
 	if (is_over(watch, request, event->header->ts_ns)) {
+		if (may_end_of_it(request, event->header->ts_ns))
+			return;
 		end(watch, request, without_it(watch, request, event->header->ts_ns),
 		    event->header->ts_ns);
 		return;
@@ -459,7 +489,8 @@ static void note_call(struct oom_watch *watch, const struct event *event,
 			continue;
 		if (spec->action == MS_ACTION_DEVICE_INFO && spec->op == MS_OP_MEMORY)
 			note_told(request, event, change);
-		else if (spec->op == MS_OP_FREE || spec->op == MS_OP_CONTEXT)
+		else if ((spec->op == MS_OP_FREE || spec->op == MS_OP_CONTEXT) &&
+			 !is_over(watch, request, event->header->ts_ns))
 			note_freed(watch, request, event, change);
 	}
 	succeed(watch, event, change);
@@ -489,10 +520,7 @@ static void end_process(struct oom_watch *watch, const struct event *event)
 			continue;
 		request->exited = event->header->type == MS_TYPE_EXIT;
 		request->exit_status = event->process->value;
-		end(watch, request,
-		    ended_well(request, event->header->ts_ns) ?
-			    OOM_HANDLED :
-			    without_it(watch, request, event->header->ts_ns),
+		end(watch, request, at_end(watch, request, event->header->ts_ns),
 		    event->header->ts_ns);
 	}
 }

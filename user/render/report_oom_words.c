@@ -74,26 +74,40 @@ static void append_granted(struct string *out, const struct oom_request *request
 				     request->freed_count == 1 ? "" : "s");
 }
 
-/* What says that it could go on. */
-static void append_work(struct string *out, const struct oom_request *request)
+static void append_succeeded(struct string *out, const struct oom_request *request)
 {
 	const uint64_t others = request->work_since - request->allocs_since;
 
-	if (request->work_since)
-		string_append_format(out,
-				     "%s allocation%s and %s launch%s or cop%s succeeded after"
-				     " it; ",
-				     REPORT_COUNT(request->allocs_since),
-				     request->allocs_since == 1 ? "" : "s", REPORT_COUNT(others),
-				     others == 1 ? "" : "es", others == 1 ? "y" : "ies");
-	else
+	string_append_format(out, "%s allocation%s and %s launch%s or cop%s succeeded",
+			     REPORT_COUNT(request->allocs_since),
+			     request->allocs_since == 1 ? "" : "s", REPORT_COUNT(others),
+			     others == 1 ? "" : "es", others == 1 ? "y" : "ies");
+}
+
+/* What says that it could go on. */
+static void append_work(struct string *out, const struct oom_request *request)
+{
+	if (request->work_since) {
+		append_succeeded(out, request);
+		string_append_text(out, " after it; ");
+	} else {
 		string_append_text(out, "nothing was asked of the device after it; ");
+	}
 }
 
 static void append_refused(struct string *out, const struct oom_request *request)
 {
-	string_append_text(out, request->op == MS_OP_ALLOC ? "nothing was granted after that; " :
-							     "no such call succeeded after that; ");
+	if (request->op != MS_OP_ALLOC)
+		string_append_text(out, "no such call succeeded after that");
+	else if (request->work_since)
+		string_append_text(out, "it was not granted after that");
+	else
+		string_append_text(out, "nothing was granted after that");
+	if (request->work_since) {
+		string_append_text(out, ", although ");
+		append_succeeded(out, request);
+	}
+	string_append_text(out, "; ");
 }
 
 /* How the process ended, or that it went on. */

@@ -290,11 +290,29 @@ static void test_device(void **state)
 	run_end(&run);
 }
 
+static void assert_says(void (*program)(struct run *run), const char *wanted)
+{
+	struct run run = { 0 };
+	const struct finding finding = only_finding(&run, program);
+
+	assert_string_equal(finding_says(&finding), wanted);
+	run_end(&run);
+}
+
+/* NVML's number is the process's own. */
+static void test_says(void **state)
+{
+	(void)state;
+	assert_says(run_unexplained, "runs beside %B more in use that no allocation explains");
+	assert_says(run_held, "holds %B more, by NVML, that nothing explains");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_says),
 	};
 
 	return unit_run("analysis: unexplained growth", tests);

@@ -295,6 +295,7 @@ static int report_held(const struct process_activity *activity,
 	finding.first_ts_ns = unexplained->first_ns;
 	finding.last_ts_ns = unexplained->last_ns;
 	finding.bytes = trend->rise;
+	finding.says = "holds %B more, by NVML, that nothing explains";
 	finding_say(&finding, "more, by NVML, that nothing explains", FINDING_BYTES, trend->rise);
 	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
 		    finding_rate(trend->rise, length_ns));

@@ -141,6 +141,11 @@ static const char *special_suggestion(const struct report_recording *recording,
 			       " make them anew, or let sizes differ less"
 			       " (roundup_power2_divisions)." :
 			       NULL;
+	/* By NVML's numbers, which are the process's own: it is about no device. */
+	if (finding->rule == FINDING_UNEXPLAINED_GROWTH && finding->device < 0)
+		return "Look for what takes memory of the device without an allocation of its own:"
+		       " contexts, modules and graphs that are never destroyed, local memory of"
+		       " kernels, a library's workspaces.";
 	if (finding->is_of_tensors)
 		return "Look for what keeps these tensors alive: a list of losses or outputs that keep"
 		       " their graphs (append loss.item() or x.detach(), evaluate under torch.no_grad()),"

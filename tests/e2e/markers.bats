@@ -228,4 +228,6 @@ all="--launches=all --copies=all"
 	[[ $output == *"py:[FILE:]FUNCTION"* ]]
 	run -2 "$MEMSCOPE" record --marker py:step --stacks=alloc --stack-frames=native -- true
 	[[ $output == *"leave --stack-frames=native out"* ]]
+	run -2 "$MEMSCOPE" record --marker py:step --stacks=off -- true
+	[[ $output == *"--marker py: finds functions in the stacks of calls: leave --stacks=off out"* ]]
 }

@@ -108,6 +108,11 @@ int capture_options_check_markers(const struct capture_options *capture)
 {
 	const uint32_t python = 1u << MS_FRAME_PYTHON;
 
+	if (capture->functions.count && !capture->stack_ops) {
+		log_error("--marker py: finds functions in the stacks of calls: leave --stacks=off"
+			  " out");
+		return EXIT_USAGE;
+	}
 	if (capture->functions.count && !(capture->stack_kinds & python)) {
 		log_error("--marker py: needs Python's frames: leave --stack-frames=native out");
 		return EXIT_USAGE;

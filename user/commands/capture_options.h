@@ -79,7 +79,10 @@ int capture_options_markers(const struct option_row *row, const char *value, voi
 int capture_options_marker(const struct option_row *row, const char *value, void *settings);
 void capture_options_fini(struct capture_options *capture);
 
-/* Whether there is a command for --markers=inject. Returns EXIT_OK, or an exit code, logged. */
+/*
+ * Whether there is a command for --markers=inject, and stacks for --marker py: (`stack_ops` is set
+ * by now, be it to what means the default). Returns EXIT_OK, or an exit code, logged.
+ */
 int capture_options_check_markers(const struct capture_options *capture);
 
 /*

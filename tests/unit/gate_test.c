@@ -3,43 +3,11 @@
  * What --fail-on asks for, held against runs of programs: what fails, what passes, and what could
  * not be looked at.
  */
-#include "reported.h"
+#include "gated.h"
 
-#include "render/gate_words.h"
-#include "report/gate.h"
-#include "report/suppressions.h"
-
-#define KINDS (1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY)
 #define NO_LAUNCHES "alloc,free,copy,memset,sync,memory,context"
 
 /* ---- programs -------------------------------------------------------------------------------- */
-
-static uint64_t next_addr;
-
-static uint64_t take(uint64_t size)
-{
-	next_addr += 64 * MIB;
-	add(alloc("cudaMalloc", next_addr, size));
-	return next_addr;
-}
-
-/* A tenth of a second of work. */
-static void work(void)
-{
-	add(record_launch("cuLaunchKernel", 0x1234));
-	now_ns += 98 * MILLISECOND;
-}
-
-static void works(int count)
-{
-	while (count--)
-		work();
-}
-
-static void exits(void)
-{
-	add(record_exit(0));
-}
 
 static void run_leak(void)
 {
@@ -82,26 +50,6 @@ static void run_leak_without_launches(void)
 		take(MIB);
 		now_ns += 99 * MILLISECOND;
 	}
-}
-
-static void run_quiet(void)
-{
-	int i;
-
-	take(64 * MIB);
-	for (i = 0; i < 200; i++) {
-		uint64_t scratch = take(MIB);
-
-		work();
-		release(scratch);
-	}
-}
-
-static void run_a_moment(void)
-{
-	take(MIB);
-	work();
-	work();
 }
 
 static void run_lossy(void)
@@ -151,18 +99,6 @@ static void run_late_start_alone(void)
 	works(60);
 }
 
-/* Another process begins, holds a little, and ends. */
-static void run_with_a_helper(void)
-{
-	const uint64_t start_ns = RECORD_START_NS + MS_START_NS;
-
-	add(record_of(99, start_ns, record_process(MS_TYPE_ATTACH, "helper", 0)));
-	add(record_of(99, start_ns, alloc("cudaMalloc", 0x900000000, MIB)));
-	now_ns += 3 * MILLISECOND;
-	add(record_of(99, start_ns, record_exit(0)));
-	run_quiet();
-}
-
 static void run_nothing(void)
 {
 	add(record_process(MS_TYPE_ATTACH, "idle", 0));
@@ -196,20 +132,6 @@ static void run_attached_late(void)
 }
 
 /* ---- what is asked of them ------------------------------------------------------------------- */
-
-struct question {
-	const char *name;
-	void (*run)(void);
-	const char *condition;
-	enum gate_outcome outcome;
-	const char *text; /* a part of what is said; "": nothing */
-	struct holdings_warmup warmup;
-	const char *ops; /* NULL: all */
-};
-
-#define FAILED GATE_FAILED
-#define PASSED GATE_PASSED
-#define UNKNOWN GATE_UNKNOWN
 
 /* clang-format off */
 static const struct question questions[] = {
@@ -275,56 +197,6 @@ static const struct question questions[] = {
 };
 /* clang-format on */
 
-static void add_word(struct gate *gate, const char *word)
-{
-	struct string why = { 0 };
-
-	if (gate_add(gate, word, KINDS, &why))
-		fail_msg("%s: %.*s", word, (int)why.length, why.bytes);
-	string_fini(&why);
-}
-
-static struct report_reader run_program(void (*run)(void), const char *ops,
-					const struct report_options *options)
-{
-	struct report_reader reader = report_dump_reader();
-
-	next_addr = 0x10000000;
-	begin_as(ops ? ops : REPORT_DUMP_OPS, NULL, NULL);
-	run();
-	reader.report.options.growth_bytes = options->growth_bytes;
-	reader.report.options.warmup = options->warmup;
-	reader.report.options.suppressions = options->suppressions;
-	report_dump_end(&dump, now_ns + MILLISECOND);
-	report_dump_read(&dump, &reader);
-	return reader;
-}
-
-static void ask(const struct question *question)
-{
-	struct gate gate = { 0 };
-	struct report_options options = { .warmup = question->warmup };
-	struct report_reader reader;
-	struct gate_result result;
-	struct string text = { 0 };
-
-	print_message("# %s\n", question->name);
-	add_word(&gate, question->condition);
-	options.growth_bytes = gate_growth_bytes(&gate);
-	reader = run_program(question->run, question->ops, &options);
-	result = gate_judge(&gate.list[0], &reader.report, reader.report.recordings[0]);
-	gate_append_result(&text, &gate.list[0], reader.report.recordings[0], &result);
-	if (result.outcome != question->outcome || (*question->text && !has(&text, question->text)))
-		fail_msg("%s: outcome %d: %.*s", question->name, result.outcome, (int)text.length,
-			 text.length ? text.bytes : "");
-	assert_int_equal(!text.length, !*question->text);
-	assert_int_equal(gate_is_failure(&gate, result.outcome), result.outcome != GATE_PASSED);
-	gate.unknown_passes = true;
-	assert_int_equal(gate_is_failure(&gate, result.outcome), result.outcome == GATE_FAILED);
-	string_fini(&text);
-	done(&reader);
-}
-
 static void test_questions(void **state)
 {
 	size_t i;
@@ -366,7 +238,7 @@ static void test_words_that_are_none(void **state)
 		struct gate gate = { 0 };
 		struct string why = { 0 };
 
-		assert_int_not_equal(gate_add(&gate, cases[i].word, KINDS, &why), 0);
+		assert_int_not_equal(gate_add(&gate, cases[i].word, GATED_KINDS, &why), 0);
 		if (!has(&why, cases[i].why))
 			fail_msg("%s: %.*s", cases[i].word, (int)why.length, why.bytes);
 		assert_int_equal(gate.count, 0);
@@ -408,7 +280,7 @@ static void test_there_is_an_end_to_conditions(void **state)
 	(void)state;
 	for (i = 0; i < GATE_CONDITIONS; i++)
 		add_word(&gate, "leak");
-	assert_int_not_equal(gate_add(&gate, "leak", KINDS, &why), 0);
+	assert_int_not_equal(gate_add(&gate, "leak", GATED_KINDS, &why), 0);
 	string_fini(&why);
 }
 

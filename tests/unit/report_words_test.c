@@ -71,9 +71,10 @@ static void test_what_cannot_be_seen_is_not_said_to_be_absent(void **state)
 	texts = end_with(&reader);
 	assert_has(&texts.md, "no churn. Not looked for: leak-at-exit, unexplained-growth,"
 			      " redundant-copies, memory-pressure.");
-	assert_has(&texts.md,
-		   "Not looked for: leak-at-exit (no process ended by itself in that"
-		   " time); unexplained-growth (no program asked how much memory is free).");
+	assert_has(
+		&texts.md,
+		"Not looked for: leak-at-exit (no process ended by itself in that"
+		" time); unexplained-growth (neither a program nor NVML was asked how much memory is in use).");
 	assert_has(&texts.md, "Not looked for: memory-pressure (no program asked how much memory"
 			      " is free).");
 	assert_has(&texts.md, "Not looked for: redundant-copies (copies were summed up: record with"

@@ -121,6 +121,7 @@ enum rule_blind {
 	RULE_BLIND_TO_WINDOW,    /* the window that was asked for */
 	RULE_BLIND_TO_WARMUP,    /* what came after the initialisation, if it was asked for */
 	RULE_BLIND_TO_ROOM,      /* how much of a device is free */
+	RULE_BLIND_TO_USE,       /* the same, or how much NVML says that a process holds */
 	RULE_BLIND_TO_GPU_TIMES, /* when GPUs had work */
 	RULE_BLIND_TO_TENSORS,   /* what a framework's allocator does */
 };

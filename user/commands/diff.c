@@ -235,7 +235,8 @@ static int check_findings(const struct settings *settings, const struct diff *di
 {
 	const struct gate *gate = &settings->gate;
 	struct string text = { 0 };
-	bool outcomes[GATE_FAILED + 1] = { false };
+	uint64_t unknown = 0;
+	bool found = false;
 	size_t i;
 
 	for (i = 0; i < gate->count; i++) {
@@ -248,11 +249,11 @@ static int check_findings(const struct settings *settings, const struct diff *di
 			    text.length ? text.bytes : "",
 			    dump_input_gate_hint(gate, &result, false));
 		string_clear(&text);
-		if (gate_is_failure(gate, result.outcome))
-			outcomes[result.outcome] = true;
+		found |= result.outcome == GATE_FAILED;
+		unknown |= (uint64_t)(result.outcome == GATE_UNKNOWN) << i;
 	}
 	string_fini(&text);
-	return dump_input_gate_code(gate, diff->b, outcomes[GATE_FAILED], outcomes[GATE_UNKNOWN]);
+	return dump_input_gate_code(gate, diff->b, found, unknown);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -157,24 +157,25 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 		return "";
 	if (gate->unknown_passes)
 		return " (unknown=pass)";
-	if (has_thresholds && finding_rule_blind(result->blind) == RULE_BLIND_TO_WARMUP)
+	if (has_thresholds && report_shortage_of(result->why) == REPORT_SHORT_OF_WARMUP)
 		return "; record for longer, say with --warmup when the initialisation ends (1s,"
 		       " 100allocs), or add unknown=pass to let this pass";
-	if (has_thresholds && report_is_too_short(result->why))
+	if (has_thresholds && report_shortage_of(result->why) == REPORT_SHORT_OF_LEAK_TIME)
 		return "; add unknown=pass to let this pass, record for longer, set --threshold"
 		       " leak-time=TIME, or ask for growth=SIZE or left=SIZE, which need no such time";
 	return "; add unknown=pass to let this pass";
 }
 
 int dump_input_gate_code(const struct gate *gate, const struct report *report, bool found,
-			 bool unchecked)
+			 uint64_t unknown)
 {
+	const bool unchecked = unknown && !gate->unknown_passes;
 	struct string checked = { 0 };
 
 	if (found)
 		return EXIT_FINDING;
 	if (!unchecked && gate->count) {
-		gate_append_checked(&checked, gate, report);
+		gate_append_checked(&checked, gate, unknown, report);
 		log_info("--fail-on: nothing was found; %.*s", (int)checked.length,
 			 checked.length ? checked.bytes : "");
 		string_fini(&checked);

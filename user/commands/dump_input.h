@@ -42,11 +42,11 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 				 bool has_thresholds);
 
 /*
- * The exit code of all conditions together; says what was checked if none holds, and if one of them
- * could only not be checked.
+ * The exit code of all conditions together; says what was checked if none holds, and if some could
+ * not be: those of `unknown`, a bit set of their places in the list.
  */
 int dump_input_gate_code(const struct gate *gate, const struct report *report, bool found,
-			 bool unchecked);
+			 uint64_t unknown);
 
 /* The same into `*time`. */
 int dump_input_moment(const struct option_row *row, const char *value, struct report_time *time);

@@ -353,7 +353,7 @@ static void tell_condition(const struct gate *gate, const struct gate_condition 
 	string_fini(&text);
 }
 
-/* Returns the worst of its outcomes that count. */
+/* Returns the worst of its outcomes. */
 static enum gate_outcome check_condition(const struct gate *gate,
 					 const struct gate_condition *condition,
 					 const struct report *report)
@@ -370,7 +370,7 @@ static enum gate_outcome check_condition(const struct gate *gate,
 		if (result.outcome == GATE_PASSED)
 			continue;
 		tell_condition(gate, condition, report, report->recordings[i], &result);
-		if (gate_is_failure(gate, result.outcome) && result.outcome > worst)
+		if (result.outcome > worst)
 			worst = result.outcome;
 		/* It is said of all of them. */
 		if (condition->kind == GATE_EMPTY)
@@ -382,15 +382,20 @@ static enum gate_outcome check_condition(const struct gate *gate,
 static int check_findings(const struct settings *settings)
 {
 	const struct gate *gate = &settings->gate;
-	bool outcomes[GATE_FAILED + 1] = { false };
+	uint64_t unknown = 0;
+	bool found = false;
 	size_t i;
 
-	for (i = 0; i < gate->count; i++)
-		outcomes[check_condition(gate, &gate->list[i], &settings->reader.report)] = true;
+	for (i = 0; i < gate->count; i++) {
+		const enum gate_outcome outcome =
+			check_condition(gate, &gate->list[i], &settings->reader.report);
+
+		found |= outcome == GATE_FAILED;
+		unknown |= (uint64_t)(outcome == GATE_UNKNOWN) << i;
+	}
 	if (settings->suppress)
 		suppress_file_tell_unused(&settings->suppressions, settings->suppress);
-	return dump_input_gate_code(gate, &settings->reader.report, outcomes[GATE_FAILED],
-				    outcomes[GATE_UNKNOWN]);
+	return dump_input_gate_code(gate, &settings->reader.report, found, unknown);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

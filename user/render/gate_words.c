@@ -92,15 +92,20 @@ static void append_figures(struct string *out, const struct report_recording *re
 	uint64_t allocs = 0;
 	size_t i;
 
-	if (report_is_too_short(result->why)) {
+	switch (report_shortage_of(result->why)) {
+	case REPORT_SHORT_OF_NOTHING:
+		break;
+	case REPORT_SHORT_OF_LEAK_TIME:
 		string_append_format(out, " (%s; leak-time is ",
 				     REPORT_DURATION(report_longest_ns(recording)));
 		string_append_format(out, "%s)", REPORT_DURATION(thresholds->leak_time_ns));
-	} else if (finding_rule_blind(result->blind) == RULE_BLIND_FOR_NOW) {
+		break;
+	case REPORT_SHORT_OF_BOUND_TIME:
 		string_append_format(out, " (%s; bound-time is ",
 				     REPORT_DURATION(report_longest_ns(recording)));
 		string_append_format(out, "%s)", REPORT_DURATION(thresholds->bound_time_ns));
-	} else if (finding_rule_blind(result->blind) == RULE_BLIND_TO_WARMUP) {
+		break;
+	case REPORT_SHORT_OF_WARMUP:
 		for (i = 0; i < recording->holdings.count; i++)
 			if (recording->holdings.list[i]->allocs > allocs)
 				allocs = recording->holdings.list[i]->allocs;
@@ -113,6 +118,7 @@ static void append_figures(struct string *out, const struct report_recording *re
 		else if (warmup->ns)
 			string_append_format(out, "; --warmup is %s", REPORT_DURATION(warmup->ns));
 		string_append_char(out, ')');
+		break;
 	}
 }
 
@@ -165,21 +171,52 @@ void gate_append_recording(struct string *out, const struct report_recording *re
 		string_append_format(out, " and %zu more", coverage->files_count - 1);
 }
 
-void gate_append_checked(struct string *out, const struct gate *gate, const struct report *report)
+static uint64_t calls_of(const struct process *process)
+{
+	uint64_t calls = 0;
+	enum ms_op op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		calls += process->calls[op];
+	return calls;
+}
+
+/* Those that are asked for: all, or what -p and the like name. */
+static void count_calls(const struct report_recording *recording, uint64_t *processes,
+			uint64_t *calls)
+{
+	size_t i;
+
+	*processes += recording->processes_count;
+	for (i = 0; i < recording->processes_count; i++)
+		*calls += calls_of(recording->processes[i].process);
+	if (!report_has_more(recording))
+		return;
+	*processes += recording->state->more_count;
+	*calls += calls_of(recording->state->more);
+}
+
+void gate_append_checked(struct string *out, const struct gate *gate, uint64_t unknown,
+			 const struct report *report)
 {
 	uint64_t calls = 0, processes = 0, ns = 0;
+	const char *before = "checked ";
 	size_t i;
 
 	for (i = 0; i < report->count; i++) {
 		const struct report_recording *recording = report->recordings[i];
 
-		processes += recording->processes_count +
-			     (report_has_more(recording) ? recording->state->more_count : 0);
-		calls += recording->coverage.account.calls;
+		count_calls(recording, &processes, &calls);
 		ns += report_end_ns(recording) - report_begin_ns(recording);
 	}
-	for (i = 0; i < gate->count; i++)
-		string_append_format(out, "%s%s", i ? ", " : "checked ", gate->list[i].text);
+	for (i = 0; i < gate->count; i++) {
+		if (unknown >> i & 1)
+			continue;
+		string_append_format(out, "%s%s", before, gate->list[i].text);
+		before = ", ";
+	}
+	if (*before != ',')
+		string_append_text(out, "no condition could be checked");
 	string_append_format(out, " in %s call%s of ", REPORT_COUNT(calls), calls == 1 ? "" : "s");
 	string_append_format(out, "%s process%s, ", REPORT_COUNT(processes),
 			     processes == 1 ? "" : "es");

@@ -19,8 +19,12 @@ void gate_append_result(struct string *out, const struct gate_condition *conditi
 void gate_append_evidence(struct string *out, const struct report_recording *recording,
 			  const struct finding *finding, const char *between);
 
-/* Appends "checked leak, oom in 1,234 calls of 2 processes, 3.20 s": what a report passed. */
-void gate_append_checked(struct string *out, const struct gate *gate, const struct report *report);
+/*
+ * Appends "checked leak, oom in 1,234 calls of 2 processes, 3.20 s": what a report passed, without
+ * the conditions at the places in `unknown` (a bit set).
+ */
+void gate_append_checked(struct string *out, const struct gate *gate, uint64_t unknown,
+			 const struct report *report);
 
 /* Appends what a recording is called: the host and its files. */
 void gate_append_recording(struct string *out, const struct report_recording *recording);

@@ -264,7 +264,8 @@ static size_t count_findings(const struct gate_condition *condition,
 static bool is_by_the_way(enum finding_rule rule)
 {
 	return finding_rule_blind(rule) == RULE_BLIND_TO_EXIT ||
-	       finding_rule_blind(rule) == RULE_BLIND_TO_ROOM;
+	       finding_rule_blind(rule) == RULE_BLIND_TO_ROOM ||
+	       finding_rule_blind(rule) == RULE_BLIND_TO_USE;
 }
 
 /* Why a rule that was named cannot look, although nothing is wrong with the recording. */

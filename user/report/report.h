@@ -394,8 +394,16 @@ const struct process *report_left_most(const struct report_recording *recording,
 /* Why it is not known that none did; NULL: it is. */
 const char *report_blind_to_left(const struct report_recording *recording, uint64_t least);
 
-/* Whether the reason that this gave is that less was recorded than a rule about growth needs. */
-bool report_is_too_short(const char *why);
+/* Of what a recording has too little for a rule. */
+enum report_shortage {
+	REPORT_SHORT_OF_NOTHING,
+	REPORT_SHORT_OF_LEAK_TIME,  /* for growth */
+	REPORT_SHORT_OF_BOUND_TIME, /* for bottlenecks */
+	REPORT_SHORT_OF_WARMUP,     /* what came after the initialisation */
+};
+
+/* Whether the reason that report_blind() gave is one of these. */
+enum report_shortage report_shortage_of(const char *why);
 
 /* Whether a rule is one of those, and was not asked for. */
 bool report_not_asked(const struct report_recording *recording, enum finding_rule rule);

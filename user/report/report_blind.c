@@ -196,6 +196,7 @@ static const char *blind_to_order(const struct report_recording *recording)
 }
 
 #define TOO_SHORT "less time was recorded than "
+#define NO_GROWTH "no process went on for long enough after its initialisation"
 
 static const char *blind_for_now(const struct report_recording *recording)
 {
@@ -203,9 +204,13 @@ static const char *blind_for_now(const struct report_recording *recording)
 								       NULL;
 }
 
-bool report_is_too_short(const char *why)
+enum report_shortage report_shortage_of(const char *why)
 {
-	return !strncmp(why, TOO_SHORT, strlen(TOO_SHORT)) && strstr(why, "leak-time");
+	if (!strcmp(why, NO_GROWTH))
+		return REPORT_SHORT_OF_WARMUP;
+	if (strncmp(why, TOO_SHORT, strlen(TOO_SHORT)) != 0)
+		return REPORT_SHORT_OF_NOTHING;
+	return strstr(why, "leak-time") ? REPORT_SHORT_OF_LEAK_TIME : REPORT_SHORT_OF_BOUND_TIME;
 }
 
 static const char *blind_to_growth(const struct report_recording *recording,
@@ -232,6 +237,24 @@ static const char *blind_to_exit(const struct report_recording *recording,
 	return NULL;
 }
 
+/* Once says nothing of growth. */
+static bool nvml_was_asked(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (recording->processes[i].process->nvml.count > 1)
+			return true;
+	return false;
+}
+
+static const char *blind_to_use(const struct report_recording *recording)
+{
+	return recording->told_count || recording->ooms_count || nvml_was_asked(recording) ?
+		       NULL :
+		       "neither a program nor NVML was asked how much memory is in use";
+}
+
 static const char *blind_to_what(const struct report_recording *recording, enum finding_rule rule,
 				 enum finding_confidence least)
 {
@@ -256,13 +279,13 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 			       NULL :
 			       "the recording ended before the third time";
 	case RULE_BLIND_TO_WARMUP:
-		return recording->growth_unlooked ?
-			       "no process went on for long enough after its initialisation" :
-			       NULL;
+		return recording->growth_unlooked ? NO_GROWTH : NULL;
 	case RULE_BLIND_TO_ROOM:
 		return recording->told_count || recording->ooms_count ?
 			       NULL :
 			       "no program asked how much memory is free";
+	case RULE_BLIND_TO_USE:
+		return blind_to_use(recording);
 	case RULE_BLIND_TO_GPU_TIMES:
 		return none_of(recording, asked_cupti, has_gpu_times) ?
 			       "it is not known when any GPU had work" :
@@ -338,7 +361,7 @@ bool report_not_asked(const struct report_recording *recording, enum finding_rul
 const char *report_blind(const struct report_recording *recording, enum finding_rule rule,
 			 enum finding_confidence least)
 {
-	const uint32_t missing = finding_rule_needs(rule) & ~recording->coverage.captured_ops;
+	uint32_t missing = finding_rule_needs(rule) & ~recording->coverage.captured_ops;
 	const bool is_of_memory = finding_topic_of(rule) == FINDING_TOPIC_LEAK ||
 				  finding_topic_of(rule) == FINDING_TOPIC_OOM;
 	const char *why;
@@ -347,6 +370,9 @@ const char *report_blind(const struct report_recording *recording, enum finding_
 	/* What has found something was not blind, and needs no excuse. */
 	if (report_not_asked(recording, rule) || report_has(recording, rule, least))
 		return NULL;
+	/* It says what the driver's answers would say. */
+	if (finding_rule_blind(rule) == RULE_BLIND_TO_USE && nvml_was_asked(recording))
+		missing &= ~(1u << MS_OP_MEMORY);
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		if (missing >> op & 1)
 			return not_captured[op];

@@ -32,6 +32,59 @@ const struct process *report_left_most(const struct report_recording *recording,
 	return found;
 }
 
+static bool called(const struct process *process)
+{
+	enum ms_op op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		if (process->calls[op])
+			return true;
+	return false;
+}
+
+/* A shell that only starts the program has nothing to leave. */
+static bool had_memory(const struct process *process)
+{
+	return process->calls[MS_OP_ALLOC] || report_held_on_devices(process) ||
+	       (process->was_running && called(process));
+}
+
+/* Why it is not known whether the process ended by itself and left so much; NULL: it is. */
+static const char *unsure_of(const struct process *process, uint64_t least)
+{
+	const bool end_known = process->exit_status != MS_EXIT_UNKNOWN;
+
+	if (!had_memory(process) || !process->exited ||
+	    (end_known && !report_ended_by_itself(process)))
+		return NULL;
+	if (process->entries_only)
+		return "only the beginnings of calls were recorded";
+	if (process->was_running)
+		return "what processes held before they were attached to is not known";
+	return !end_known && report_held_on_devices(process) >= least ?
+		       "whether a process that held so much ended by itself is not known" :
+		       NULL;
+}
+
+static const char *blind_to_ends(const struct report_recording *recording, uint64_t least)
+{
+	size_t had = 0, ended = 0, i;
+	const char *why = NULL;
+
+	for (i = 0; !why && i < recording->processes_count; i++) {
+		const struct process *process = recording->processes[i].process;
+
+		why = unsure_of(process, least);
+		had += had_memory(process);
+		ended += had_memory(process) && report_ended_by_itself(process);
+	}
+	if (why || !report_has_more(recording))
+		return why || ended || !had ?
+			       why :
+			       "no process that allocated memory ended by itself in that time";
+	return unsure_of(recording->state->more, least);
+}
+
 /* Processes that are only summed up: how much each of them left is not known. */
 static bool may_hide(const struct report_recording *recording, uint64_t least)
 {
@@ -42,15 +95,15 @@ static bool may_hide(const struct report_recording *recording, uint64_t least)
 const char *report_blind_to_left(const struct report_recording *recording, uint64_t least)
 {
 	const struct report_coverage *coverage = &recording->coverage;
-	size_t ended = 0;
+	const char *why;
 
 	if (report_not_captured(coverage, MS_OP_ALLOC) || report_not_captured(coverage, MS_OP_FREE))
 		return "allocations or frees were not captured";
 	if (!recording->called)
 		return "no call was recorded";
-	report_left_most(recording, 0, &ended);
-	if (!ended && !report_has_more(recording))
-		return "no process ended by itself in that time";
+	why = blind_to_ends(recording, least);
+	if (why)
+		return why;
 	if (report_lacks_memory(coverage) || report_lacks_blocks(recording))
 		return "records were lost";
 	return may_hide(recording, least) ?

@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,40 +197,139 @@ static char *hash(const char *phrase, const char *setting, struct crypt_data *da
 	return out;
 }
 
+#define PEER 7
+#define SECOND_NS UINT64_C(1000000000)
+
 static void passwords_are_compared(void **unused)
 {
 	struct web_config config = { .users = { { "bob", "$2bsecret" }, { "eve", "$2ba:b" } },
 				     .users_count = 2 };
 	struct web_auth auth = { .config = &config, .crypt = hash };
-	const uint64_t second = 1000000000, now = 100 * second;
+	const uint64_t now = 100 * SECOND_NS;
+
+	(void)unused;
+	assert_int_equal(web_auth_check(&auth, PEER, NULL, now), WEB_AUTH_WRONG);
+	assert_int_equal(web_auth_check(&auth, PEER, "Bearer Ym9iOnNlY3JldA==", now),
+			 WEB_AUTH_WRONG);
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic Ym9iOnNlY3J*", now), WEB_AUTH_WRONG);
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic Ym9i", now), WEB_AUTH_WRONG); /* bob */
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic ", now), WEB_AUTH_WRONG);
+	assert_int_equal(hashed, 0);
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic Ym9iOnNlY3JldA==", now),
+			 WEB_AUTH_RIGHT);
+	assert_int_equal(web_auth_check(&auth, PEER, "bAsIc  Ym9iOnNlY3JldA== ", now),
+			 WEB_AUTH_RIGHT);
+	assert_int_equal(hashed, 1); /* it is remembered */
+	/* eve:a:b has a colon in its password; eve:secret is bob's. */
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic ZXZlOmE6Yg==", now), WEB_AUTH_RIGHT);
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic ZXZlOnNlY3JldA==", now),
+			 WEB_AUTH_WRONG);
+	/* nobody:secret is no one's, and takes as long. */
+	hashed = 0;
+	assert_int_equal(web_auth_check(&auth, PEER, "Basic bm9ib2R5OnNlY3JldA==", now),
+			 WEB_AUTH_WRONG);
+	assert_int_equal(hashed, 1);
+	config.users_count = 0;
+	assert_int_equal(web_auth_check(&auth, PEER, NULL, now), WEB_AUTH_RIGHT);
+}
+
+/* A peer may try three wrong ones, and then one in four seconds; all six, and then one a second. */
+static void many_wrong_ones_have_to_wait(void **unused)
+{
+	struct web_config config = { .users = { { "bob", "$2bsecret" }, { "eve", "$2ba:b" } },
+				     .users_count = 2 };
+	struct web_auth auth = { .config = &config, .crypt = hash };
+	uint64_t now = 100 * SECOND_NS;
 	unsigned int i;
 
 	(void)unused;
-	assert_int_equal(web_auth_check(&auth, NULL, now), WEB_AUTH_WRONG);
-	assert_int_equal(web_auth_check(&auth, "Bearer Ym9iOnNlY3JldA==", now), WEB_AUTH_WRONG);
-	assert_int_equal(web_auth_check(&auth, "Basic Ym9iOnNlY3J*", now), WEB_AUTH_WRONG);
-	assert_int_equal(web_auth_check(&auth, "Basic Ym9i", now), WEB_AUTH_WRONG); /* bob */
-	assert_int_equal(web_auth_check(&auth, "Basic ", now), WEB_AUTH_WRONG);
-	assert_int_equal(hashed, 0);
-	assert_int_equal(web_auth_check(&auth, "Basic Ym9iOnNlY3JldA==", now), WEB_AUTH_RIGHT);
-	assert_int_equal(web_auth_check(&auth, "bAsIc  Ym9iOnNlY3JldA== ", now), WEB_AUTH_RIGHT);
-	assert_int_equal(hashed, 1); /* it is remembered */
-	/* eve:a:b has a colon in its password; eve:secret is bob's. */
-	assert_int_equal(web_auth_check(&auth, "Basic ZXZlOmE6Yg==", now), WEB_AUTH_RIGHT);
-	assert_int_equal(web_auth_check(&auth, "Basic ZXZlOnNlY3JldA==", now), WEB_AUTH_WRONG);
-	/* nobody:secret is no one's, and takes as long. */
+	for (i = 0; web_auth_check(&auth, 1, "Basic eDp5", now) == WEB_AUTH_WRONG; i++)
+		assert_true(i < 3);
+	assert_int_equal(i, 3);
+	assert_int_equal(web_auth_check(&auth, 1, "Basic eDp5", now), WEB_AUTH_LATER);
+	assert_int_equal(web_auth_check(&auth, 1, "Basic eDp5", now + 3 * SECOND_NS),
+			 WEB_AUTH_LATER);
+	/* Another peer is heard, and is known from then on. */
+	assert_int_equal(web_auth_check(&auth, 2, "Basic Ym9iOnNlY3JldA==", now), WEB_AUTH_RIGHT);
+	assert_int_equal(web_auth_check(&auth, 1, "Basic Ym9iOnNlY3JldA==", now), WEB_AUTH_RIGHT);
+	/* While one tries as often as it may, there is always room for others. */
+	for (i = 0; i < 100; i++, now += SECOND_NS) {
+		web_auth_check(&auth, 1, "Basic eDp5", now);
+		if (i % 4 == 3)
+			assert_int_equal(web_auth_check(&auth, 2, "Basic eDp5", now),
+					 WEB_AUTH_WRONG);
+	}
+	/* Many peers together have six, and then one in a second. */
+	now += 100 * SECOND_NS;
+	for (i = 0; web_auth_check(&auth, 100 + i, "Basic eDp5", now) == WEB_AUTH_WRONG; i++)
+		assert_true(i < 6);
+	assert_int_equal(i, 6);
+	assert_int_equal(web_auth_check(&auth, 50, "Basic eDp5", now + SECOND_NS), WEB_AUTH_WRONG);
+	assert_int_equal(web_auth_check(&auth, 51, "Basic eDp5", now + SECOND_NS), WEB_AUTH_LATER);
+	/* Further peers do not make one forgotten that has used up what it has. */
+	now += 100 * SECOND_NS;
+	for (i = 0; i < 3; i++)
+		web_auth_check(&auth, 1, "Basic eDp5", now);
+	for (i = 0; i < 100; i++)
+		web_auth_check(&auth, 200 + i, "Basic eDp5", now);
+	assert_int_equal(web_auth_check(&auth, 1, "Basic eDp5", now + 3 * SECOND_NS),
+			 WEB_AUTH_LATER);
+	assert_int_equal(web_auth_check(&auth, 1, "Basic eDp5", now + 4 * SECOND_NS),
+			 WEB_AUTH_WRONG);
+}
+
+/* However many users there are, each is compared once, even if all come from one address. */
+static void each_user_is_remembered(void **unused)
+{
+	static char names[WEB_CONFIG_USERS][2];
+	struct web_config config = { .users_count = WEB_CONFIG_USERS };
+	static struct web_auth auth;
+	char header[] = "Basic ??p4";
+	unsigned int i, round;
+
+	(void)unused;
+	auth = (struct web_auth){ .config = &config, .crypt = hash };
 	hashed = 0;
-	assert_int_equal(web_auth_check(&auth, "Basic bm9ib2R5OnNlY3JldA==", now), WEB_AUTH_WRONG);
-	assert_int_equal(hashed, 1);
-	/* Who tries many has to wait; who is known has not. */
-	for (i = 0; web_auth_check(&auth, "Basic eDp5", now) != WEB_AUTH_LATER; i++)
-		assert_true(i < 8);
-	assert_int_equal(i, 4);
-	assert_int_equal(web_auth_check(&auth, "Basic Ym9iOnNlY3JldA==", now), WEB_AUTH_RIGHT);
-	assert_int_equal(web_auth_check(&auth, "Basic eDp5", now + second / 2), WEB_AUTH_WRONG);
-	assert_int_equal(web_auth_check(&auth, "Basic eDp5", now + second / 2), WEB_AUTH_LATER);
-	config.users_count = 0;
-	assert_int_equal(web_auth_check(&auth, NULL, now), WEB_AUTH_RIGHT);
+	for (i = 0; i < WEB_CONFIG_USERS; i++) {
+		names[i][0] = (char)(0x40 + i);
+		config.users[i] = (struct web_config_pair){ names[i], "$2bx" };
+	}
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < WEB_CONFIG_USERS; i++) {
+			/* "C:x", where C is 0x40 + i, in base64 */
+			static const char digits[] =
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+			const unsigned int bits = (0x40 + i) << 16 | ':' << 8 | 'x';
+
+			snprintf(header, sizeof(header), "Basic %c%c%c%c", digits[bits >> 18],
+				 digits[bits >> 12 & 63], digits[bits >> 6 & 63],
+				 digits[bits & 63]);
+			assert_int_equal(web_auth_check(&auth, PEER, header, SECOND_NS),
+					 WEB_AUTH_RIGHT);
+		}
+	assert_int_equal(hashed, WEB_CONFIG_USERS);
+}
+
+static uint64_t peer_of(const char *text)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in four = { .sin_family = AF_INET };
+
+	if (inet_pton(AF_INET, text, &four.sin_addr) == 1)
+		return web_auth_peer((struct sockaddr *)&four);
+	assert_int_equal(inet_pton(AF_INET6, text, &six.sin6_addr), 1);
+	return web_auth_peer((struct sockaddr *)&six);
+}
+
+static void peers_are_addresses_or_networks(void **unused)
+{
+	(void)unused;
+	assert_int_equal(web_auth_peer(NULL), 0);
+	assert_int_not_equal(peer_of("10.0.0.1"), peer_of("10.0.0.2"));
+	assert_int_equal(peer_of("10.0.0.1"), peer_of("::ffff:10.0.0.1"));
+	assert_int_equal(peer_of("2001:db8::1"), peer_of("2001:db8::2"));
+	assert_int_not_equal(peer_of("2001:db8::1"), peer_of("2001:db8:0:1::1"));
+	assert_int_not_equal(peer_of("::1"), peer_of("127.0.0.1"));
 }
 
 static void long_headers_are_none(void **unused)
@@ -244,10 +345,10 @@ static void long_headers_are_none(void **unused)
 	while (strlen(header) < 6 + 680)
 		strcat(header, "YWFh");
 	hashed = 0;
-	assert_int_equal(web_auth_check(&auth, header, 1), WEB_AUTH_WRONG);
+	assert_int_equal(web_auth_check(&auth, PEER, header, 1), WEB_AUTH_WRONG);
 	assert_int_equal(hashed, 1);
 	strcat(header, "YWFh");
-	assert_int_equal(web_auth_check(&auth, header, 1), WEB_AUTH_WRONG);
+	assert_int_equal(web_auth_check(&auth, PEER, header, 1), WEB_AUTH_WRONG);
 	assert_int_equal(hashed, 1);
 }
 
@@ -260,6 +361,9 @@ int main(void)
 		folder_test(all_that_can_be_set),
 		folder_test(what_is_refused),
 		cmocka_unit_test(passwords_are_compared),
+		cmocka_unit_test(many_wrong_ones_have_to_wait),
+		cmocka_unit_test(each_user_is_remembered),
+		cmocka_unit_test(peers_are_addresses_or_networks),
 		cmocka_unit_test(long_headers_are_none),
 	};
 

@@ -101,7 +101,8 @@ static enum MHD_Result queue_text(struct server *server, struct MHD_Connection *
 			response, "WWW-Authenticate",
 			"Basic realm=\"memscope-bpf\", charset=\"UTF-8\"");
 	if (status == 503 || status == 429)
-		server->library.add_response_header(response, "Retry-After", "1");
+		server->library.add_response_header(response, "Retry-After",
+						    status == 503 ? "1" : "4");
 	result = queue(server, connection, status, response);
 	server->library.destroy_response(response);
 	return result;
@@ -277,13 +278,16 @@ static enum MHD_Result answer_page(struct server *server, struct MHD_Connection 
 static unsigned int authorise(struct server *server, struct MHD_Connection *connection,
 			      const struct http_client *client)
 {
+	const union MHD_ConnectionInfo *info;
 	const char *header;
 
 	if (client->is_unix)
 		return 200;
+	info = server->library.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	header = server->library.lookup_connection_value(connection, MHD_HEADER_KIND,
 							 "Authorization");
-	switch (web_auth_check(&server->auth, header, clock_monotonic_ns())) {
+	switch (web_auth_check(&server->auth, web_auth_peer(info ? info->client_addr : NULL),
+			       header, clock_monotonic_ns())) {
 	case WEB_AUTH_RIGHT:
 		return 200;
 	case WEB_AUTH_LATER:

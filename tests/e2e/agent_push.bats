@@ -207,6 +207,16 @@ own_is() {
 	[ "$(wc -l < times.txt)" -ge "$(cat sent.txt)" ]
 }
 
+@test "a collector that never answers is given up at the end, and what is lost is said" {
+	mkdir collector
+	echo "slow 600" > collector/mode
+	collector_start
+	push_start
+	wait_for 'own_is queue_batches "" -ge 2'
+	agent_stop
+	grep -q 'the agent ends: .* intervals of metrics that .* has not taken are lost' agent.err
+}
+
 @test "the process that pushes has no privilege, little memory, and is started again" {
 	local pusher i
 

@@ -2,6 +2,7 @@
 #include "agent/broker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define ANSWER_SECONDS 10
+#define NS_PER_MS 1000000
 #define ANSWER_BYTES (64ull << 20)
 #define ANSWER_MORE_BYTES (256ull << 20) /* of addresses: in addition to what the agent has */
 
@@ -102,22 +105,24 @@ static int listen_again(struct broker *broker)
 			   &broker->source);
 }
 
-static void forget_child(struct broker *broker)
+/* Returns how it ended, as wait() says it. */
+static int forget_child(struct broker *broker)
 {
 	struct rusage used = { 0 };
 	int status = 0;
 
-	loop_remove(broker->loop, broker->child_source);
+	if (broker->loop)
+		loop_remove(broker->loop, broker->child_source);
 	broker->child_source = NULL;
-	close(broker->child_fd);
+	if (broker->child_fd >= 0)
+		close(broker->child_fd);
 	broker->child_fd = -1;
 	wait4(broker->child, &status, 0, &used);
 	broker->child = 0;
 	broker->counts.cpu_ns +=
 		(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
 		(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
-	if (status)
-		broker->counts.failed++;
+	return status;
 }
 
 static int child_ended(void *context, uint64_t data)
@@ -125,7 +130,7 @@ static int child_ended(void *context, uint64_t data)
 	struct broker *broker = context;
 
 	(void)data;
-	forget_child(broker);
+	broker->counts.failed += forget_child(broker) != 0;
 	return listen_again(broker);
 }
 
@@ -162,7 +167,7 @@ static void begin(struct broker *broker, const struct channel_question *question
 	/* It cannot be waited for beside other things. */
 	kill(broker->child, SIGKILL);
 	say(broker, question->number, 503, -1, 0);
-	forget_child(broker);
+	broker->counts.failed += forget_child(broker) != 0;
 	listen_again(broker);
 }
 
@@ -182,7 +187,10 @@ static int take_question(void *context, uint64_t data)
 		return 0;
 	}
 	broker->server = question.server;
-	broker->servers += question.is_hello;
+	if (question.is_hello && broker->renewals)
+		broker->renewals--;
+	else
+		broker->servers += question.is_hello;
 	if (broker->note)
 		broker->note(broker->note_context, &question);
 	if (question.number)
@@ -196,33 +204,53 @@ int broker_start(struct broker *broker)
 	return listen_again(broker);
 }
 
-void broker_answer_last(struct broker *broker, uint32_t document)
+void broker_stop(struct broker *broker)
+{
+	int status;
+
+	if (!broker->loop)
+		return;
+	if (broker->child) {
+		kill(broker->child, SIGKILL);
+		status = forget_child(broker);
+		broker->counts.failed +=
+			status && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	}
+	loop_remove(broker->loop, broker->source);
+	broker->source = NULL;
+}
+
+void broker_begin_last(struct broker *broker, uint32_t document)
 {
 	const struct channel_question question = {
 		.request = { .document = document, .uid = REQUEST_EVERYBODY },
 	};
 	const pid_t parent = getpid();
-	pid_t child;
 
 	broker_stop(broker);
 	broker->prepare(broker->context, &question);
-	child = fork();
-	if (!child)
+	broker->child = fork();
+	if (!broker->child)
 		answer(broker, &question, parent);
-	if (child > 0)
-		waitpid(child, NULL, 0);
-	else
-		say(broker, 0, 503, -1, 0);
+	if (broker->child > 0) {
+		broker->child_fd = (int)syscall(SYS_pidfd_open, broker->child, 0);
+		return;
+	}
+	broker->child = 0;
+	say(broker, 0, 503, -1, 0);
 }
 
-void broker_stop(struct broker *broker)
+/* A child that cannot be watched is waited for: it ends by itself. */
+void broker_finish_last(struct broker *broker, uint64_t end_ns)
 {
-	if (!broker->loop)
+	struct pollfd ended = { .fd = broker->child_fd, .events = POLLIN };
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!broker->child)
 		return;
-	if (broker->child) {
+	if (ended.fd >= 0 &&
+	    poll(&ended, 1, end_ns > now_ns ? (int)((end_ns - now_ns) / NS_PER_MS) : 0) <= 0)
 		kill(broker->child, SIGKILL);
-		forget_child(broker);
-	}
-	loop_remove(broker->loop, broker->source);
-	broker->source = NULL;
+	if (WIFSIGNALED(forget_child(broker)))
+		say(broker, 0, 503, -1, 0);
 }

@@ -38,19 +38,21 @@ struct broker {
 	int child_fd; /* a pidfd */
 	struct broker_counts counts;
 	struct channel_server server; /* as the last question said */
-	uint64_t servers; /* how often a server has reported that it serves, after the first */
+	uint64_t servers;  /* how often a server has reported that it serves, after the first */
+	uint64_t renewals; /* of these reports, so many are expected, and will not be counted */
 };
 
 /* The caller has set the callbacks, the loop and `fd`. Returns 0 or -errno. */
 int broker_start(struct broker *broker);
 
-/* Ends a child that is still there. */
+/* Ends a child that is still there, which has not failed thereby. */
 void broker_stop(struct broker *broker);
 
 /*
- * Stops it, and sends the document without a question, as CHANNEL_LAST, for which it waits: the
- * child that makes it has as long as others.
+ * The first stops it, and begins to send the document without a question, as CHANNEL_LAST. The
+ * second waits for that until `end_ns` of CLOCK_MONOTONIC; without the first, it does nothing.
  */
-void broker_answer_last(struct broker *broker, uint32_t document);
+void broker_begin_last(struct broker *broker, uint32_t document);
+void broker_finish_last(struct broker *broker, uint64_t end_ns);
 
 #endif /* MEMSCOPE_AGENT_BROKER_H */

@@ -79,6 +79,7 @@ void history_feed_finish(struct history_feed *feed, uint64_t now_ns)
 {
 	if (feed->sampler)
 		history_sampler_finish(feed->sampler, now_ns);
+	history_writer_close(&feed->writer);
 }
 
 void history_feed_close(struct history_feed *feed)

@@ -30,7 +30,7 @@ int history_feed_open(struct history_feed *feed, const struct history_feed_optio
 int history_feed_begin(struct history_feed *feed, struct pipeline *pipeline, const char *boot);
 int history_feed_start(struct history_feed *feed, struct loop *loop);
 
-/* Writes the interval that is open, at the end of the capture. */
+/* Writes the interval that is open, at the end of the capture, and waits until it is on disk. */
 void history_feed_finish(struct history_feed *feed, uint64_t now_ns);
 void history_feed_close(struct history_feed *feed);
 

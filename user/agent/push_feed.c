@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-#define END_NS 6000000000ull /* the process has a second less */
+#define ANSWER_NS 4000000000ull /* for the last answers */
+#define END_NS 10000000000ull   /* in all: from its answer on, a process has 5 seconds */
 #define NS_PER_MS 1000000
 
 void push_feed_init(struct push_feed pushes[PUSH_PROTOCOLS])
@@ -94,12 +95,14 @@ int push_feed_start(struct push_feed pushes[PUSH_PROTOCOLS], struct loop *loop)
 
 void push_feed_finish(struct push_feed pushes[PUSH_PROTOCOLS])
 {
-	const uint64_t end_ns = clock_monotonic_ns() + END_NS;
+	const uint64_t begin_ns = clock_monotonic_ns(), end_ns = begin_ns + END_NS;
 	size_t i;
 
 	for (i = 0; i < PUSH_PROTOCOLS; i++)
 		if (pushes[i].served.broker.fd >= 0)
-			broker_answer_last(&pushes[i].served.broker, push_protocols[i].document);
+			broker_begin_last(&pushes[i].served.broker, push_protocols[i].document);
+	for (i = 0; i < PUSH_PROTOCOLS; i++)
+		broker_finish_last(&pushes[i].served.broker, begin_ns + ANSWER_NS);
 	for (i = 0; i < PUSH_PROTOCOLS; i++) {
 		struct pollfd ended = { .fd = pushes[i].served.child_fd, .events = POLLIN };
 		const uint64_t now_ns = clock_monotonic_ns();

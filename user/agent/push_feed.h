@@ -35,8 +35,8 @@ int push_feed_open(struct push_feed pushes[PUSH_PROTOCOLS]);
 int push_feed_start(struct push_feed pushes[PUSH_PROTOCOLS], struct loop *loop);
 
 /*
- * The capture has ended: sends all of them what the metrics are in the end, and waits a few seconds
- * until they have passed it on. Afterwards, they can only be closed.
+ * The capture has ended: sends all of them what the metrics are in the end, and waits at most ten
+ * seconds in all until they have passed it on. Afterwards, they can only be closed.
  */
 void push_feed_finish(struct push_feed pushes[PUSH_PROTOCOLS]);
 

@@ -335,11 +335,12 @@ static int take_messages(struct push *push)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* At the end, a receiver that does not take them is not waited for. */
+/* At the end, a receiver that does not take them, or takes too long, is not waited for. */
 static bool is_done(const struct push *push, uint64_t now_ns)
 {
-	return push->end_ns && !push->queue.sending &&
-	       (!push->queue.count || push->failing || now_ns >= push->end_ns);
+	if (!push->end_ns || now_ns >= push->end_ns)
+		return push->end_ns;
+	return !push->queue.sending && (!push->queue.count || push->failing);
 }
 
 static enum keeper_end end(const struct push *push)

@@ -525,11 +525,12 @@ static int capture(struct run *run)
 	front_close(&run->front);
 	run->end_ns = live_end_ns(run->live);
 	stop_err = live_stop(run->live);
-	push_feed_finish(run->pushes);
-	push_feed_close(run->pushes);
-	history_feed_finish(&run->history, clock_monotonic_ns());
+	/* Signals kill from now on: what is to stay is written before a receiver is waited for. */
 	budget_close(&run->budget);
 	end_err = recorder_end(run->recorder, err ? "error" : "signal");
+	history_feed_finish(&run->history, clock_monotonic_ns());
+	push_feed_finish(run->pushes);
+	push_feed_close(run->pushes);
 	return err ? err : stop_err ? stop_err : end_err;
 }
 

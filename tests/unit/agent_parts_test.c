@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +245,20 @@ static int remove_directory(void **unused)
 	return system(command);
 }
 
+/* What ends by exit(1), as programs do whose memory a sanitizer finds broken, has failed. */
+static void only_one_status_is_a_renewal(void **unused)
+{
+	struct keeper keeper = { .renews = true };
+	int status;
+
+	(void)unused;
+	for (status = 0; status < 256; status++)
+		assert_int_equal(keeper_is_renewal(&keeper, status << 8), status == 75);
+	assert_false(keeper_is_renewal(&keeper, SIGKILL));
+	keeper.renews = false;
+	assert_false(keeper_is_renewal(&keeper, 75 << 8));
+}
+
 static void pauses_become_longer(void **unused)
 {
 	static const unsigned int seconds[] = { 1, 1, 2, 4, 8, 16, 32, 60, 60 };
@@ -259,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_are_numbers),
+		cmocka_unit_test(only_one_status_is_a_renewal),
 		cmocka_unit_test(pauses_become_longer),
 		cmocka_unit_test(left_sockets_are_replaced),
 		cmocka_unit_test(channel_passes_questions_and_answers),

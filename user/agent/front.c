@@ -47,8 +47,9 @@ void front_renew(struct front *front)
 {
 	const struct channel_message message = { .type = CHANNEL_RENEW };
 
-	if (front->served.broker.fd >= 0 && front->server.web_config_path)
-		channel_say(front->served.broker.fd, &message, -1);
+	if (front->served.broker.fd >= 0 && front->server.web_config_path &&
+	    !channel_say(front->served.broker.fd, &message, -1))
+		front->served.broker.renewals++;
 }
 
 void front_close(struct front *front)

@@ -567,7 +567,8 @@ pid_t http_server_start(const struct http_server_options *options)
 				 .task = "serves clients",
 				 .fds = fds,
 				 .serve = serve,
-				 .context = (void *)options };
+				 .context = (void *)options,
+				 .renews = true };
 	size_t i;
 
 	fds[keeper.fds_count++] = options->channel;

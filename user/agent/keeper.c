@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +65,11 @@ unsigned int keeper_pause_s(unsigned int failures)
 	return failures > 6 ? PAUSE_MOST_S : 1u << (failures ? failures - 1 : 0);
 }
 
+bool keeper_is_renewal(const struct keeper *keeper, int status)
+{
+	return keeper->renews && WIFEXITED(status) && WEXITSTATUS(status) == KEEPER_AGAIN;
+}
+
 /* Waits before the next start. What goes on like that is said once. */
 static void pause_after(const struct keeper *keeper, unsigned int failures)
 {
@@ -106,7 +110,7 @@ static int supervise(const struct keeper *keeper)
 		    (WEXITSTATUS(status) == KEEPER_AGENT_GONE ||
 		     (!again && WEXITSTATUS(status) == KEEPER_CANNOT)))
 			return WEXITSTATUS(status);
-		if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == KEEPER_AGAIN)
+		if (child > 0 && keeper_is_renewal(keeper, status))
 			continue;
 		failures = clock_monotonic_ns() - start_ns < RUNS_NS ? failures + 1 : 1;
 		pause_after(keeper, failures);

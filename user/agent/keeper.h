@@ -7,15 +7,16 @@
 #ifndef MEMSCOPE_AGENT_KEEPER_H
 #define MEMSCOPE_AGENT_KEEPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What `serve` returns. */
+/* What `serve` returns: the process exits with it. */
 enum keeper_end {
-	KEEPER_AGENT_GONE, /* there is nothing more to do */
-	KEEPER_AGAIN,      /* it is to be started again, and has not failed */
-	KEEPER_FAILED,     /* it has to be started again */
-	KEEPER_CANNOT,     /* the same; if it happens at once, the capture has to know */
+	KEEPER_AGENT_GONE = 0, /* there is nothing more to do */
+	KEEPER_FAILED = 1,     /* it has to be started again */
+	KEEPER_CANNOT = 2,     /* the same; if it happens at once, the capture has to know */
+	KEEPER_AGAIN = 75,     /* of those with `renews`: start it again, it has not failed */
 };
 
 struct keeper {
@@ -26,7 +27,11 @@ struct keeper {
 	size_t fds_count;
 	enum keeper_end (*serve)(void *context);
 	void *context;
+	bool renews; /* it may end to be started again, without a pause */
 };
+
+/* Whether a process that has ended like that (wait()) is to be started again as one that works. */
+bool keeper_is_renewal(const struct keeper *keeper, int status);
 
 /*
  * How many seconds the parent waits before it starts the process anew, which has ended so many

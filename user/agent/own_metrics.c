@@ -38,7 +38,7 @@
 	X(RESPONSES, "memscope_agent_http_responses", "counter", "", "Responses to clients, by status") \
 	X(CONNECTIONS, "memscope_agent_http_connections", "gauge", "", "Connections of clients that are open") \
 	X(DROPPED, "memscope_agent_http_dropped_connections", "counter", "", "Connections of clients that were closed because they took too long") \
-	X(RESTARTS, "memscope_agent_http_restarts", "counter", "", "Times that the process for clients was started again") \
+	X(RESTARTS, "memscope_agent_http_restarts", "counter", "", "Times that the process for clients was started again because it had ended: not those at SIGHUP") \
 	X(PUSHED, "memscope_agent_otlp_batches", "counter", "", "Batches of metrics for the collector, one for each interval, by what became of them: sent, refused (by the collector, for good), dropped (the queue was full), missed (not made in time), lost (the process that pushes ended)") \
 	X(PUSH_FAILURES, "memscope_agent_otlp_failed_attempts", "counter", "", "Attempts to send a batch that failed and are made again") \
 	X(PUSH_QUEUED, "memscope_agent_otlp_queue_batches", "gauge", "", "Batches that wait to be sent") \

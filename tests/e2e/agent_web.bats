@@ -22,7 +22,7 @@ make_certificates() {
 } 2> openssl.err
 
 # The password is: secret
-HASH='$2b$04$abcdefghijklmnopqrstuuaV.0mEhq04Zxdq6ciw5MiotR7k2lYbe'
+HASH='$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW'
 
 # secure PATH [curl's options]
 secure() {
@@ -167,11 +167,21 @@ status_of() {
 	wait_for 'grep -q "web.yml:4: " agent.err'
 	assert_equal "$(status_of /health)" 200
 	sed -i '$d' web.yml
+	# The key of another certificate is as bad.
+	sed -i 's|tls/localhost.key|tls/client.key|' web.yml
+	kill -HUP "$OTHER_PID"
+	wait_for 'grep -q "web.yml: cannot serve with cert_file and key_file: " agent.err'
+	assert_equal "$(status_of /health)" 200
+	run "$MEMSCOPE" agent --check-config --web-config "$PWD/web.yml"
+	assert_equal "$status" 2
+	sed -i 's|tls/client.key|tls/localhost.key|' web.yml
 	printf 'basic_auth_users:\n  bob: %s\n' "$HASH" >> web.yml
 	kill -HUP "$OTHER_PID"
 	wait_for '[ "$(status_of /health)" = 401 ]'
 	run grep -c "has ended; starting it again" agent.err
 	assert_equal "$output" 0
+	secure /metrics -u bob:secret > metrics.txt
+	assert_equal "$(awk '/^memscope_agent_http_restarts_total/ { print $2 }' metrics.txt)" 0
 	agent_stop
 }
 

@@ -3,15 +3,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
 #define LIBRARY "libgnutls.so.30"
+#define CHECK_SECONDS 10
 
 /* Numbers of gnutls/gnutls.h, which never change. */
 enum { CERT_REQUEST = 1, CERT_REQUIRE };
 enum { NO_CERTIFICATE_FOUND = -49 };
+enum { IS_PEM = 1 /* GNUTLS_X509_FMT_PEM */ };
 enum { KEY_PURPOSE = 2 /* GNUTLS_DT_KEY_PURPOSE_OID */ };
 
 #define CLIENT_PURPOSE "1.3.6.1.5.5.7.3.2"
@@ -19,6 +25,12 @@ enum { KEY_PURPOSE = 2 /* GNUTLS_DT_KEY_PURPOSE_OID */ };
 /* struct gnutls_typed_vdata_st */
 struct known {
 	int type;
+	const char *bytes;
+	unsigned int length;
+};
+
+/* gnutls_datum_t */
+struct datum {
 	const char *bytes;
 	unsigned int length;
 };
@@ -44,6 +56,64 @@ char *web_tls_priorities(char out[WEB_TLS_PRIORITIES_BYTES], const struct web_co
 				   versions[version]);
 	return out;
 }
+
+/* ---- what is checked before it is used ------------------------------------------------------- */
+
+static struct datum datum_of(const char *text)
+{
+	return (struct datum){ text, text ? (unsigned int)strlen(text) : 0 };
+}
+
+/* In the child. Returns whether something is wrong, which has been logged. */
+static bool is_wrong(const struct web_config *config, const char *path)
+{
+	const struct datum certificate = datum_of(config->certificate);
+	const struct datum key = datum_of(config->key), authority = datum_of(config->authority);
+	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL), *credentials;
+	int (*allocate)(void **) = NULL;
+	int (*set_key)(void *, const struct datum *, const struct datum *, int) = NULL;
+	int (*set_trust)(void *, const struct datum *, int) = NULL;
+	const char *(*print)(int) = NULL;
+	int err;
+
+	if (handle) {
+		*(void **)&allocate = dlsym(handle, "gnutls_certificate_allocate_credentials");
+		*(void **)&set_key = dlsym(handle, "gnutls_certificate_set_x509_key_mem");
+		*(void **)&set_trust = dlsym(handle, "gnutls_certificate_set_x509_trust_mem");
+		*(void **)&print = dlsym(handle, "gnutls_strerror");
+	}
+	if (!allocate || !set_key || !set_trust || !print || allocate(&credentials))
+		return false;
+	err = set_key(credentials, &certificate, &key, IS_PEM);
+	if (err < 0) {
+		log_error("%s: cannot serve with cert_file and key_file: %s", path, print(err));
+		return true;
+	}
+	err = config->authority ? set_trust(credentials, &authority, IS_PEM) : 1;
+	if (err <= 0)
+		log_error("%s: client_ca_file: %s", path, err ? print(err) : "no certificate");
+	return err <= 0;
+}
+
+int web_tls_check(const struct web_config *config, const char *path)
+{
+	int status = 0;
+	pid_t child;
+
+	if (!config->certificate)
+		return 0;
+	child = fork();
+	if (!child) {
+		signal(SIGALRM, SIG_DFL);
+		alarm(CHECK_SECONDS);
+		_exit(is_wrong(config, path));
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1 ? -EINVAL : 0;
+}
+
+/* ---- certificates of clients ----------------------------------------------------------------- */
 
 int web_tls_init(const struct web_config *config)
 {

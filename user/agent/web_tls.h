@@ -15,6 +15,13 @@
 /* How GnuTLS calls what the configuration says; returns `out`. */
 char *web_tls_priorities(char out[WEB_TLS_PRIORITIES_BYTES], const struct web_config *config);
 
+/*
+ * Whether GnuTLS takes the certificates and the key of what has been read from `path`. A child
+ * looks, so that the caller does not have the library. Returns 0 or -EINVAL, logged; without the
+ * library, 0: then the server says so when it starts.
+ */
+int web_tls_check(const struct web_config *config, const char *path);
+
 /* Loads GnuTLS, if clients have certificates. Returns 0 or -errno, logged. */
 int web_tls_init(const struct web_config *config);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "agent/web_config.h"
+#include "agent/web_tls.h"
 #include "base/log.h"
 #include "base/writer.h"
 #include "commands/agent_push.h"
@@ -98,6 +99,8 @@ static int parse_web_config(const struct option_row *row, const char *value, voi
 		return -EINVAL;
 	}
 	err = web_config_read(&config, value);
+	if (!err)
+		err = web_tls_check(&config, value);
 	web_config_fini(&config);
 	return err;
 }

@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "agent/push_body.h"
 #include "export/remote_write.h"
 #include "export/snappy.h"
 
@@ -195,12 +198,98 @@ static void what_is_no_more_is_marked(void **unused)
 	metrics_free(now);
 }
 
+/* ---- what is sent ---------------------------------------------------------------------------- */
+
+/* Makes a batch with a series for each letter. */
+static int make(struct push_body *body, const char *users, bool repeat, struct string *out)
+{
+	struct metrics *metrics = metrics_new(families, 3, 0);
+	struct string batch = { 0 };
+	unsigned char in[8192];
+	uint64_t bytes;
+	int fd = memfd_create("batch", MFD_CLOEXEC);
+	size_t length;
+	ssize_t got;
+
+	for (; *users; users++) {
+		const char user[] = { 'u', '=', *users, '\0' };
+
+		metrics_label(metrics, "user", user);
+		metrics_add(metrics, 0, 1);
+	}
+	remote_write_put(&batch, metrics, "n", 5000000);
+	bytes = batch.length;
+	assert_int_equal(write(fd, batch.bytes, bytes), bytes);
+	fd = push_body_make(body, fd, &bytes, 9000000, repeat);
+	assert_true(fd >= 0);
+	got = pread(fd, in, sizeof(in), 0);
+	assert_int_equal(got, bytes);
+	string_clear(out);
+	length = uncompress(in, bytes, (unsigned char *)string_extend(out, 8192), 8192);
+	assert_true(length <= 8192);
+	out->length = length;
+	string_fini(&batch);
+	metrics_free(metrics);
+	return close(fd);
+}
+
+/* Of which series there are marks, one after another. */
+static void check_marks(const struct string *out, const char *users)
+{
+	char user, mark[] = "u=?" ENDED;
+	const char *at;
+
+	for (user = 'a'; user <= 'e'; user++) {
+		mark[2] = user;
+		at = memmem(out->bytes, out->length, mark, sizeof(mark) - 1);
+		assert_int_equal(at != NULL, strchr(users, user) != NULL);
+		if (at) /* once */
+			assert_null(memmem(at + 1, (size_t)(out->bytes + out->length - at - 1),
+					   mark, sizeof(mark) - 1));
+	}
+}
+
+static void marks_of_lost_batches_are_repeated(void **unused)
+{
+	struct push_body body = { 0 };
+	struct string out = { 0 };
+
+	(void)unused;
+	make(&body, "abc", true, &out);
+	check_marks(&out, "");
+	make(&body, "bc", false, &out);
+	check_marks(&out, "a");
+	push_body_lost(&body);
+	/* What waits in front is not there yet. */
+	make(&body, "cd", false, &out);
+	check_marks(&out, "b");
+	push_body_all_sent(&body);
+	make(&body, "ad", true, &out); /* a is there again */
+	check_marks(&out, "bc");
+	push_body_all_sent(&body);
+	make(&body, "d", true, &out);
+	check_marks(&out, "a");
+	push_body_lost(&body);
+	make(&body, "d", true, &out);
+	check_marks(&out, "a");
+	push_body_lost(&body);
+	make(&body, "e", true, &out);
+	check_marks(&out, "ad");
+	push_body_all_sent(&body);
+	push_body_lost(&body); /* one without marks */
+	make(&body, "e", true, &out);
+	check_marks(&out, "");
+	string_fini(&out);
+	push_body_fini(&body);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_are_what_they_were),
 		cmocka_unit_test(series_have_sorted_labels_and_a_sample),
 		cmocka_unit_test(what_is_no_more_is_marked),
+		cmocka_unit_test(marks_of_lost_batches_are_repeated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

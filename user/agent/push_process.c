@@ -135,6 +135,8 @@ static void note_sent(struct push *push)
 	push->refused = 0;
 	push->backoff_ns = 0;
 	push_queue_remove(&push->queue);
+	if (!push->queue.count)
+		push_body_all_sent(&push->body);
 }
 
 static void note_failure(struct push *push, int result, long status)
@@ -186,6 +188,7 @@ static void note_refused(struct push *push, long status)
 	push->counts.refused++;
 	push->backoff_ns = 0;
 	push_queue_remove(&push->queue);
+	push_body_lost(&push->body);
 }
 
 static void finish(struct push *push, int result)
@@ -288,17 +291,22 @@ static void ask(struct push *push, uint64_t now_ns)
 }
 
 /* Takes over the descriptor of a batch. */
-static void keep_batch(struct push *push, int fd, uint64_t bytes)
+static void keep_batch(struct push *push, int fd, uint64_t bytes, bool last)
 {
+	const uint64_t dropped = push->queue.dropped;
+
 	if (push->protocol->is_remote_write) {
 		fd = push_body_make(&push->body, fd, &bytes,
-				    clock_monotonic_ns() + clock_realtime_offset_ns());
+				    clock_monotonic_ns() + clock_realtime_offset_ns(),
+				    last || !push->queue.count);
 		if (fd < 0) {
 			push->counts.missed++;
 			return;
 		}
 	}
 	push_queue_put(&push->queue, fd, bytes);
+	if (push->queue.dropped != dropped)
+		push_body_lost(&push->body);
 }
 
 /* What the agent's end has comes without a question. */
@@ -315,7 +323,7 @@ static void take_answer(struct push *push, const struct channel_message *message
 		push->asked = 0;
 	}
 	if (expected && message->status == 200 && fd >= 0) {
-		keep_batch(push, fd, message->bytes);
+		keep_batch(push, fd, message->bytes, last);
 		return;
 	}
 	push->counts.missed += expected;

@@ -194,11 +194,20 @@ puppet_executes() {
 	assert_equal "$(jq -c '.processes[] | select(.comm == "agent-p-one") | [.device_bytes, .exact]' who.json)" '[500,false]'
 	ask /metrics > metrics.txt
 	assert_equal "$(series memscope_allocations_total 'comm="agent-p-two"')" 1
-	# No rules: all are traced.
+	# No rules: all are traced, but for who has been shown as ended.
 	: > agent.conf
 	kill -HUP "$OTHER_PID"
-	# It is seen again from its first call on after that.
-	wait_for 'other alloc 900; fresh; [ "$(denied)" = 0 ] && [ "$(traced)" = "[\"agent-p-one\",\"agent-p-two\"]" ]'
+	wait_for '[ "$(grep -c "configuration has been read again" agent.err)" = 2 ]'
+	other alloc 900
+	puppet alloc 50
+	wait_for 'fresh; [ "$(ask /api/v1/who | jq -c ".processes[] | select(.comm == \"agent-p-one\").device_bytes")" = 550 ]'
+	assert_equal "$(denied) $(traced)" '1 ["agent-p-one"]'
+	other_end
+	wait_for '[ "$(denied)" = 0 ]'
+	rm other.in other.out
+	other_start agent-p-two
+	other alloc 40
+	wait_for 'fresh; [ "$(traced)" = "[\"agent-p-one\",\"agent-p-two\"]" ]'
 	puppet_end
 	other_end
 	wait_for '[ "$(traced)" = "[]" ]'

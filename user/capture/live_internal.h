@@ -237,6 +237,9 @@ int live_announce_targets(struct live *live);
 int live_take(void *context, void *record, size_t length);
 /* ---- live_scope.c ---- */
 
+/* A target that is denied by now: for who sees the records, it ends here, and stays so. */
+void live_show_ended(struct live *live, pid_t pid, uint64_t start_ns);
+
 /*
  * Whether the policy denies that process, which is looked at if that is not known yet. Then the
  * kernel side does not let it in.

@@ -18,14 +18,22 @@
 
 /* ---- the policy ------------------------------------------------------------------------------ */
 
-/* In the map of denied ones, beside when it began: it has been handed over before. */
+/* In the map of denied ones, below when it began: it has been handed over before. */
 #define WAS_TARGET 1ull
+/* It has been shown as ended: it is no other one if the rules change, and stays denied. */
+#define SHOWN_ENDED 2ull
+#define FLAG_BITS 2
+
+static uint64_t began_of(uint64_t denied)
+{
+	return denied >> FLAG_BITS;
+}
 
 static bool is_denied_now(const struct live *live, pid_t pid, uint64_t start_ns)
 {
 	const uint64_t *denied = map_get(&live->denied, (uint64_t)pid);
 
-	return denied && *denied >> 1 == start_ns;
+	return denied && began_of(*denied) == start_ns;
 }
 
 bool live_is_denied(const struct live *live, pid_t pid)
@@ -42,7 +50,7 @@ static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 {
 	struct proc_info info;
 
-	if (map_set(&live->denied, (uint64_t)pid, start_ns << 1))
+	if (map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS))
 		log_warning("not enough memory: process %d is denied, and may be recorded", pid);
 	programs_set_target(live->programs, pid, MS_TARGET_DENIED);
 	/* Its end would not be noticed any more, and another process get its pid. */
@@ -57,8 +65,10 @@ bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
 	bool denied = true;
 	int err;
 
-	if (!policy || is_denied_now(live, pid, start_ns))
-		return policy;
+	if (is_denied_now(live, pid, start_ns))
+		return true;
+	if (!policy)
+		return false;
 	err = policy_ask(policy, &live->identities.users, pid, start_ns, &denied);
 	if (err)
 		live->targets.missed++;
@@ -78,8 +88,14 @@ bool live_denies_program(struct live *live, const struct target *target)
 
 	if (!live_denies(live, pid, start_ns))
 		return false;
-	map_set(&live->denied, (uint64_t)pid, start_ns << 1 | WAS_TARGET);
+	map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS | WAS_TARGET);
 	return true;
+}
+
+void live_show_ended(struct live *live, pid_t pid, uint64_t start_ns)
+{
+	map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS | SHOWN_ENDED);
+	live_feed_exit(live, pid, start_ns);
 }
 
 void live_feed_exit(struct live *live, pid_t pid, uint64_t start_ns)
@@ -118,7 +134,7 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 	const pid_t pid = (pid_t)event->pid;
 
 	map_remove(&live->denied, event->pid);
-	if (live_denies(live, pid, event->start_ns)) {
+	if (before & SHOWN_ENDED || live_denies(live, pid, event->start_ns)) {
 		map_set(&live->denied, event->pid, before);
 		return;
 	}
@@ -166,13 +182,13 @@ void live_look_at_denied(struct live *live)
 			map_is_used(&live->denied, i) ? (pid_t)map_key_at(&live->denied, i) : 0;
 		const uint64_t denied = pid ? live->denied.slots[i].value : 0;
 
-		if (!pid || (!proc_read(pid, &info) && info.start_ns == denied >> 1))
+		if (!pid || (!proc_read(pid, &info) && info.start_ns == began_of(denied)))
 			continue;
 		/* Another one, which has the pid by now, has not been asked for yet. */
 		map_remove(&live->denied, (uint64_t)pid);
 		programs_set_target(live->programs, pid, 0);
 		if (denied & WAS_TARGET)
-			live_feed_exit(live, pid, denied >> 1);
+			live_feed_exit(live, pid, began_of(denied));
 		i--; /* another entry may have moved here */
 	}
 }
@@ -189,12 +205,12 @@ static void ask_denied_again(struct live *live)
 
 		if (!pid)
 			continue;
-		if (live_denies(live, pid, value >> 1)) {
+		if (value & SHOWN_ENDED || live_denies(live, pid, began_of(value))) {
 			map_set(&live->denied, (uint64_t)pid, value);
 			continue;
 		}
 		programs_set_target(live->programs, pid, 0);
-		trace_again(live, pid, value >> 1, 0);
+		trace_again(live, pid, began_of(value), 0);
 	}
 	map_fini(&denied);
 }
@@ -216,11 +232,12 @@ static struct target *admit(struct live *live, pid_t pid)
 {
 	struct target *target;
 	struct proc_info info;
-	int err = live->options.scope.policy ? proc_read(pid, &info) : 0;
+	const bool may_be_denied = live->options.scope.policy || live->denied.count;
+	int err = may_be_denied ? proc_read(pid, &info) : 0;
 
 	if (err)
 		return NULL;
-	if (live->options.scope.policy && live_denies(live, pid, info.start_ns)) {
+	if (may_be_denied && live_denies(live, pid, info.start_ns)) {
 		/* The kernel side has not seen it: it does not say that it has ended. */
 		if (proc_read(pid, &info))
 			map_remove(&live->denied, (uint64_t)pid);

@@ -223,7 +223,7 @@ void live_deny_targets(struct live *live)
 			continue;
 		live_asks_end(live, target);
 		pythons_forget(&live->pythons, target->pid);
-		live_feed_exit(live, target->pid, target->start_ns);
+		live_show_ended(live, target->pid, target->start_ns);
 		let_go(live, target);
 	}
 }

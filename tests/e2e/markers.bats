@@ -231,3 +231,42 @@ all="--launches=all --copies=all"
 	run -2 "$MEMSCOPE" record --marker py:step --stacks=off -- true
 	[[ $output == *"--marker py: finds functions in the stacks of calls: leave --stacks=off out"* ]]
 }
+
+@test "a Python function that is open when the capture ends: its phase ends with its last call" {
+	cat > program <<- 'END'
+		import ctypes
+		import sys
+
+		cuda = ctypes.CDLL("libcuda.so.1")
+
+
+		def step():
+		    address = ctypes.c_uint64()
+		    for _ in range(3):
+		        assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1 << 20)) == 0
+		    print("called", flush=True)
+		    sys.stdin.readline()
+
+
+		context = ctypes.c_void_p()
+		assert cuda.cuInit(0) == 0
+		assert cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+		print("waiting", flush=True)
+		sys.stdin.readline()
+		step()
+	END
+	mkfifo in
+	/usr/bin/python3 program < in > did 3>&- &
+	OTHER_PID=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+	record_start --marker py:step -o run.mscope -p "$OTHER_PID"
+	echo >&8
+	wait_for 'grep -q called did'
+	record_stop
+	echo >&8
+	wait "$OTHER_PID"
+	OTHER_PID=''
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	assert_equal "$(jq -c '.recordings[0].phases.list | map([.path[0], .times, .unfinished])' report.json)" '[["step",1,0]]'
+}

@@ -103,15 +103,20 @@ static uint32_t stack(struct fixture *f, const uint32_t *frames, enum ms_stack_e
 /* A call from these frames, the innermost first: 10 ns after the last one, for 5 ns. */
 #define CALL(f, ...) called((f), (const uint32_t[]){ __VA_ARGS__, 0 }, MS_STACK_END_COMPLETE)
 
-static void called(struct fixture *f, const uint32_t *frames, enum ms_stack_end end)
+static void called_from(struct fixture *f, uint32_t id)
 {
-	union record record = record_called_from(
-		stack(f, frames, end), record_copy("cuMemcpyHtoD_v2", 1, MS_DIRECTION_HTOD));
+	union record record =
+		record_called_from(id, record_copy("cuMemcpyHtoD_v2", 1, MS_DIRECTION_HTOD));
 
 	record.event.ts_ns = f->ts_ns += 10;
 	record.event.tid = f->tid;
 	record.call.duration_ns = 5;
 	take(f, record);
+}
+
+static void called(struct fixture *f, const uint32_t *frames, enum ms_stack_end end)
+{
+	called_from(f, stack(f, frames, end));
 }
 
 static void assert_markers(struct fixture *f, const char *expected)
@@ -196,6 +201,88 @@ static void test_stacks_that_are_cut(void **state)
 	finish(&f);
 }
 
+#define CUT(f, ...) called((f), (const uint32_t[]){ __VA_ARGS__, 0 }, MS_STACK_END_DEPTH)
+
+/* Which of the outer frames a cut stack still has differs from call to call. */
+static void test_cut_stacks_that_have_the_function(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, FUNCTIONS("Trainer.step", "main", "forward"));
+	CUT(&f, STEP_3, MAIN_10);
+	CUT(&f, STEP_4, OTHER_STEP);
+	CUT(&f, MODEL_8, STEP_5);
+	CUT(&f, STEP_4);
+	CALL(&f, STEP_4, MAIN_10);
+	CUT(&f, OTHER_STEP, STEP_4);
+	CALL(&f, STEP_4, MAIN_10);
+	CUT(&f, STEP_3); /* once more */
+	CUT(&f, MAIN_11);
+	CUT(&f, MAIN_11, MODEL_8);
+	assert_markers(&f, "main@100 Trainer.step@100 forward@120 /@125 /@165 Trainer.step@170"
+			   " /@175 forward@190");
+	finish(&f);
+}
+
+static void test_a_cut_stack_comes_first(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, FUNCTIONS("Trainer.step"));
+	CUT(&f, STEP_3, OTHER_STEP);
+	CALL(&f, STEP_4, OTHER_STEP, MAIN_10);
+	CALL(&f, STEP_5, OTHER_STEP, MAIN_10);
+	CALL(&f, STEP_5, OTHER_STEP, MAIN_11); /* another call of its caller */
+	assert_markers(&f, "Trainer.step@100 /@125 Trainer.step@130");
+	finish(&f);
+}
+
+#define THREADS 65536 /* that are kept */
+
+static void test_very_many_threads(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, FUNCTIONS("Trainer.step"));
+	CALL(&f, STEP_3, MAIN_10);
+	for (f.tid = 2; f.tid <= THREADS; f.tid++) {
+		called_from(&f, f.stacks);
+		string_fini(&f.markers);
+	}
+	f.tid = 1;
+	called_from(&f, f.stacks);
+	for (f.tid = THREADS + 1; f.tid < THREADS + 3; f.tid++)
+		called_from(&f, f.stacks);
+	f.tid = 1;
+	CALL(&f, MAIN_10);
+	assert_markers(&f, "/@115#2 Trainer.step@655470#65537 /@125#3 Trainer.step@655480#65538"
+			   " /@655465");
+	finish(&f);
+}
+
+/* The programs go on. */
+static void test_the_capture_ends(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, FUNCTIONS("step", "main"));
+	assert_int_equal(python_phases_end(f.phases), 0);
+	CALL(&f, STEP_3, MAIN_10);
+	f.tid = 2;
+	CALL(&f, STEP_3);
+	f.tid = 3;
+	CALL(&f, STEP_3);
+	CALL(&f, NATIVE);
+	assert_int_equal(python_phases_end(f.phases), 0);
+	assert_int_equal(python_phases_end(f.phases), 0);
+	assert_markers(&f, "main@100 step@100 step@110#2 step@120#3 /@125#3 /@105 /@105 /@115#2");
+	finish(&f);
+}
+
 static void test_threads_and_ends(void **state)
 {
 	union record exit = record_exit(0);
@@ -242,7 +329,11 @@ int main(void)
 		cmocka_unit_test(test_a_function_that_is_called_again),
 		cmocka_unit_test(test_functions_in_functions),
 		cmocka_unit_test(test_stacks_that_are_cut),
+		cmocka_unit_test(test_cut_stacks_that_have_the_function),
+		cmocka_unit_test(test_a_cut_stack_comes_first),
 		cmocka_unit_test(test_threads_and_ends),
+		cmocka_unit_test(test_very_many_threads),
+		cmocka_unit_test(test_the_capture_ends),
 		cmocka_unit_test(test_what_is_a_name),
 	};
 

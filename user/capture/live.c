@@ -344,6 +344,7 @@ int live_stop(struct live *live)
 	look_at_losses(live, clock_monotonic_ns(), true);
 	if (!live->err && live->launch_counts)
 		live->err = launch_counts_rest(live->launch_counts, live_feed_counted, live);
+	live_stacks_end(live);
 	/*
 	 * Nobody reads signals any more: from now on they do what they do to any program, but those
 	 * that have come meanwhile asked for nothing new. A closed pipe stays an error of write(),

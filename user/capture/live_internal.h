@@ -190,6 +190,8 @@ void live_asks_end(struct live *live, struct target *target);
 
 /* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
 int live_stacks_open(struct live *live);
+/* All records have been fed: phases that are made from stacks end. Returns live->err. */
+int live_stacks_end(struct live *live);
 void live_stacks_close(struct live *live);
 
 /*

@@ -54,6 +54,13 @@ int live_stacks_open(struct live *live)
 	return err;
 }
 
+int live_stacks_end(struct live *live)
+{
+	if (!live->err && live->python)
+		live->err = python_phases_end(live->python);
+	return live->err;
+}
+
 void live_stacks_close(struct live *live)
 {
 	stack_taker_close(live->stacks);

@@ -13,7 +13,7 @@
 
 #define MOST_FRAMES 262144 /* of Python */
 #define MOST_STACKS 65536  /* as many as the kernel side gives ids to */
-#define MOST_THREADS 65536 /* that have been in one of the functions */
+#define MOST_THREADS 65536 /* whose last call is not the oldest */
 
 /* Of a stack, or a call: it is in a function. */
 struct place {
@@ -26,12 +26,13 @@ struct place {
 struct known_stack {
 	uint32_t first;
 	uint8_t count;
-	bool is_cut; /* there may be more */
+	bool is_cut; /* there may be more: `outer` says nothing then */
 };
 
 struct open_function {
 	struct place place;  /* line: of the latest call */
 	uint32_t first_line; /* of the first one */
+	bool is_cut;         /* so were all stacks that have had it */
 };
 
 struct thread {
@@ -39,7 +40,8 @@ struct thread {
 	struct ms_event header;
 	struct open_function open[PYTHON_FUNCTIONS]; /* the outermost first */
 	size_t count;
-	uint64_t end_ns; /* of its latest call whose stack is known */
+	uint64_t end_ns;              /* of its latest call whose stack is known */
+	struct thread *older, *newer; /* by their latest calls */
 };
 
 struct python_phases {
@@ -53,6 +55,7 @@ struct python_phases {
 	struct place *places;
 	size_t places_count, places_capacity;
 	struct map threads; /* hash of process and tid -> struct thread */
+	struct thread *oldest, *newest;
 	bool seen[PYTHON_FUNCTIONS];
 };
 
@@ -199,22 +202,25 @@ static struct thread *find(const struct python_phases *phases, const struct ms_e
 	return found ? (struct thread *)(uintptr_t)*found : NULL;
 }
 
-/* NULL: there is no memory, or there are too many. */
-static struct thread *add(struct python_phases *phases, const struct ms_event *event)
+static void unlink_thread(struct python_phases *phases, struct thread *thread)
 {
-	struct thread *thread = NULL;
+	*(thread->older ? &thread->older->newer : &phases->oldest) = thread->newer;
+	*(thread->newer ? &thread->newer->older : &phases->newest) = thread->older;
+}
 
-	if (phases->threads.count < MOST_THREADS)
-		thread = calloc(1, sizeof(*thread));
-	if (thread && map_set(&phases->threads, key_of(event), (uintptr_t)thread)) {
-		free(thread);
-		return NULL;
-	}
-	if (thread) {
-		thread->process = event_process_key(event->pid, event->start_ns);
-		thread->header = *event;
-	}
-	return thread;
+static void link_newest(struct python_phases *phases, struct thread *thread)
+{
+	thread->older = phases->newest;
+	thread->newer = NULL;
+	*(thread->older ? &thread->older->newer : &phases->oldest) = thread;
+	phases->newest = thread;
+}
+
+static void forget(struct python_phases *phases, struct thread *thread)
+{
+	map_remove(&phases->threads, key_of(&thread->header));
+	unlink_thread(phases, thread);
+	free(thread);
 }
 
 static int feed_marker(struct python_phases *phases, const struct thread *thread,
@@ -255,20 +261,91 @@ static int leave(struct python_phases *phases, struct thread *thread, size_t kep
 	return err;
 }
 
-static bool goes_on(const struct open_function *open, const struct place *place)
+/*
+ * Nothing says when a thread ends before its process. So where there are very many, the one whose
+ * last call is the oldest gives its place to a new one. NULL: `*err`.
+ */
+static struct thread *add(struct python_phases *phases, const struct ms_event *event, int *err)
 {
-	return open->place.function == place->function && open->place.outer == place->outer &&
+	struct thread *thread = phases->oldest;
+
+	if (phases->threads.count >= MOST_THREADS) {
+		*err = leave(phases, thread, 0);
+		forget(phases, thread);
+		if (*err)
+			return NULL;
+	}
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || map_set(&phases->threads, key_of(event), (uintptr_t)thread)) {
+		free(thread);
+		*err = -ENOMEM;
+		return NULL;
+	}
+	thread->process = event_process_key(event->pid, event->start_ns);
+	thread->header = *event;
+	link_newest(phases, thread);
+	return thread;
+}
+
+/* Where it stands among those that the thread is in; their number: it is not in it. */
+static size_t position_of(const struct thread *thread, uint8_t function)
+{
+	size_t i;
+
+	for (i = 0; i < thread->count; i++)
+		if (thread->open[i].place.function == function)
+			break;
+	return i;
+}
+
+static bool goes_on(const struct open_function *open, const struct place *place, bool is_cut)
+{
+	return open->place.function == place->function &&
+	       (is_cut || open->is_cut || open->place.outer == place->outer) &&
 	       (!place->line || place->line != open->first_line ||
 		open->place.line == open->first_line);
 }
 
-static int enter(struct python_phases *phases, struct thread *thread, const struct place *place,
-		 uint64_t ts_ns)
+static void go_on(struct open_function *open, const struct place *place, bool is_cut)
 {
-	thread->open[thread->count++] =
-		(struct open_function){ .place = *place, .first_line = place->line };
+	open->place.line = place->line;
+	if (is_cut)
+		return;
+	open->place.outer = place->outer;
+	open->is_cut = false;
+}
+
+static int enter(struct python_phases *phases, struct thread *thread, const struct place *place,
+		 bool is_cut, uint64_t ts_ns)
+{
+	thread->open[thread->count++] = (struct open_function){ .place = *place,
+								.first_line = place->line,
+								.is_cut = is_cut };
 	phases->seen[place->function] = true;
 	return feed_marker(phases, thread, MS_MARKER_PUSH, place->function, ts_ns);
+}
+
+/* Around those of a stack that is cut, the thread is in all functions that it was in before. */
+static int take_stack(struct python_phases *phases, struct thread *thread,
+		      const struct known_stack *stack, uint64_t ts_ns)
+{
+	const struct place *places = phases->places + stack->first;
+	const size_t around = stack->is_cut ? position_of(thread, places[0].function) : 0;
+	size_t i;
+	int err;
+
+	for (i = 0; around + i < thread->count && i < stack->count; i++) {
+		struct open_function *open = &thread->open[around + i];
+
+		if (!goes_on(open, &places[i], stack->is_cut))
+			break;
+		go_on(open, &places[i], stack->is_cut);
+	}
+	err = leave(phases, thread, around + i);
+	for (; !err && i < stack->count; i++)
+		if (position_of(thread, places[i].function) == thread->count)
+			err = enter(phases, thread, &places[i], stack->is_cut, ts_ns);
+	return err;
 }
 
 static int take_call(struct python_phases *phases, const struct event *event)
@@ -276,55 +353,47 @@ static int take_call(struct python_phases *phases, const struct event *event)
 	const uint64_t *known = map_get(&phases->stacks, event_stack_id(event->call));
 	const struct known_stack *stack = known ? &phases->known[*known] : NULL;
 	struct thread *thread = find(phases, event->header);
-	const struct place *places;
-	size_t i;
-	int err;
+	int err = 0;
 
 	if (!stack || (stack->is_cut && !stack->count) || (!thread && !stack->count))
 		return 0;
 	if (!thread)
-		thread = add(phases, event->header);
+		thread = add(phases, event->header, &err);
 	if (!thread)
-		return 0;
-	places = phases->places + stack->first;
-	for (i = 0; i < thread->count && i < stack->count; i++) {
-		if (!goes_on(&thread->open[i], &places[i]))
-			break;
-		thread->open[i].place.line = places[i].line;
-	}
-	err = leave(phases, thread, i);
-	for (; !err && i < stack->count; i++)
-		err = enter(phases, thread, &places[i], event_begin_ns(event));
+		return err;
+	unlink_thread(phases, thread);
+	link_newest(phases, thread);
+	err = take_stack(phases, thread, stack, event_begin_ns(event));
 	if (event_end_ns(event) > thread->end_ns)
 		thread->end_ns = event_end_ns(event);
 	return err;
-}
-
-static void forget(struct python_phases *phases, struct thread *thread)
-{
-	map_remove(&phases->threads, key_of(&thread->header));
-	free(thread);
 }
 
 /* A process has ended, or executes another program: so have its functions. */
 static int end_process(struct python_phases *phases, const struct ms_event *event)
 {
 	const uint64_t process = event_process_key(event->pid, event->start_ns);
-	struct map_pair *pairs = map_sorted(&phases->threads);
-	const size_t count = pairs ? phases->threads.count : 0;
+	struct thread *thread, *next;
 	int err = 0;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
-		struct thread *thread = (struct thread *)(uintptr_t)pairs[i].value;
-
+	for (thread = phases->oldest; thread; thread = next) {
+		next = thread->newer;
 		if (thread->process != process)
 			continue;
 		if (!err)
 			err = leave(phases, thread, 0);
 		forget(phases, thread);
 	}
-	free(pairs);
+	return err;
+}
+
+int python_phases_end(struct python_phases *phases)
+{
+	struct thread *thread;
+	int err = 0;
+
+	for (thread = phases->oldest; thread && !err; thread = thread->newer)
+		err = leave(phases, thread, 0);
 	return err;
 }
 
@@ -368,13 +437,10 @@ struct python_phases *python_phases_new(const struct python_functions *functions
 
 void python_phases_free(struct python_phases *phases)
 {
-	size_t i;
-
 	if (!phases)
 		return;
-	for (i = 0; i < phases->threads.capacity; i++)
-		if (map_is_used(&phases->threads, i))
-			free((struct thread *)(uintptr_t)phases->threads.slots[i].value);
+	while (phases->oldest)
+		forget(phases, phases->oldest);
 	map_fini(&phases->threads);
 	map_fini(&phases->frames);
 	map_fini(&phases->stacks);

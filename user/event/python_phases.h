@@ -8,6 +8,9 @@
  * a phase ends if the function goes back from another line to that of the phase's first call. A
  * loop in the function that has this line does the same. If a function calls itself, only the
  * outermost call counts.
+ *
+ * A stack that is cut does not have the outermost functions. The thread may be in them still: such
+ * a stack ends only what lies inside the functions that it has.
  */
 #ifndef MEMSCOPE_EVENT_PYTHON_PHASES_H
 #define MEMSCOPE_EVENT_PYTHON_PHASES_H
@@ -18,8 +21,8 @@
 #define PYTHON_FUNCTIONS 16 /* that can be named */
 
 struct python_function {
-	char *file;       /* a path, or its end from a slash on; NULL: any */
-	const char *name; /* qualified, or its end from a dot on; in the same memory */
+	char *file;       /* a path, or its end from a slash on; the same as `name`: any */
+	const char *name; /* qualified, or its end from a dot on; in the memory of `file` */
 };
 
 struct python_functions {
@@ -49,6 +52,12 @@ struct python_phases *python_phases_new(const struct python_functions *functions
  * not, is the same to it. Returns 0, the result of `feed`, or -ENOMEM.
  */
 int python_phases_take(struct python_phases *phases, const void *record, size_t length);
+
+/*
+ * The capture is over: what threads are in ends with their latest calls. Returns 0 or the result of
+ * `feed`.
+ */
+int python_phases_end(struct python_phases *phases);
 
 /* Whether a call was made in the function at that place of the list. */
 bool python_phases_saw(const struct python_phases *phases, size_t place);

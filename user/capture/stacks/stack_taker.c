@@ -447,7 +447,8 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 		else
 			put += put_ids(taker, &record->event, process, frame, ids + put, room,
 				       &err);
-		if (frame->flags & MS_FRAME_MORE && stack.end == MS_STACK_END_COMPLETE)
+		/* That Python's callers are missing says more than why native ones are. */
+		if (frame->flags & MS_FRAME_MORE)
 			stack.end = MS_STACK_END_DEPTH;
 	}
 	return err ? err : feed_stack(taker, &stack, ids, put);

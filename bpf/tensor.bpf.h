@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the allocators of frameworks say of themselves, at the entry of the functions that they say
- * it to (frameworks.def). Only of CUDA devices: memory of the host comes through them, too.
+ * it to (frameworks.def). If they say the device, only of CUDA devices: memory of the host comes
+ * through them, too. Else of all memory: where blocks lie tells the ledger what they are.
  */
 #ifndef MS_TENSOR_BPF_H
 #define MS_TENSOR_BPF_H

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ledger/driver_devices.h"
+#include "ledger/limits.h"
 #include "scenario.h"
 
 #define ARGUMENT_BYTES 128
@@ -524,6 +525,35 @@ static void test_handles_are_given_again(void **state)
 	state_fini(&s.state);
 }
 
+/* However often there are more than are kept apart, and fewer again. */
+static void test_very_many_parents_again_and_again(void **state)
+{
+	struct scenario s = { 0 };
+	const struct driver_objects *driver;
+	uint32_t round, i, parent = DEVICE;
+
+	(void)state;
+	for (round = 0; round < 5; round++) {
+		for (i = 1; i <= LIMIT_DRIVER_GROUPS + 4; i++)
+			apply(&s, below(parent++, record_object(i, 1)));
+		driver = driver_of(&s);
+		assert_int_equal(driver->groups_count, LIMIT_DRIVER_GROUPS);
+		assert_int_equal(driver->group_places.count, LIMIT_DRIVER_GROUPS);
+		assert_int_equal(on_device(&s, -1), LIMIT_DRIVER_GROUPS + 4);
+		/* Those that were too many go first, then there are too many again. */
+		for (i = LIMIT_DRIVER_GROUPS; i <= LIMIT_DRIVER_GROUPS + 4; i++)
+			apply(&s, freed(i));
+		apply(&s, below(parent++, record_object(i, 1)));
+		apply(&s, below(parent++, record_object(i + 1, 1)));
+		assert_int_equal(driver->groups_count, LIMIT_DRIVER_GROUPS);
+		assert_int_equal(driver->group_places.count, LIMIT_DRIVER_GROUPS);
+		for (i = 1; i < LIMIT_DRIVER_GROUPS + 8; i++)
+			apply(&s, freed(i));
+		assert_held(&s, 0, 0);
+	}
+	state_fini(&s.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_two_calls_that_say_two_devices),
 		cmocka_unit_test(test_an_allocation_knows_better_than_a_context),
 		cmocka_unit_test(test_handles_are_given_again),
+		cmocka_unit_test(test_very_many_parents_again_and_again),
 	};
 
 	return cmocka_run_group_tests_name("driver objects", tests, NULL, NULL);

@@ -170,6 +170,106 @@ static void test_totals_that_are_not_told(void **state)
 	state_fini(&s.state);
 }
 
+static union record by(uint64_t allocator, union record record)
+{
+	record.tensor.reserved = allocator;
+	return record;
+}
+
+#define DEVICE_MEMORY 0x100000000ul
+#define HEAP 0x5500000000ul /* nothing says what that is */
+
+/* TensorFlow has such allocators for the CPU, too. */
+static void test_an_allocator_of_the_host(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_alloc("cuMemAlloc_v2", DEVICE_MEMORY, 64 * MIB));
+	apply(&s, by(0x88, untold(HEAP, MIB)));
+	apply(&s, untold(DEVICE_MEMORY, 2 * MIB));
+	apply(&s, by(0x88, untold(HEAP + MIB, MIB)));
+	apply(&s, by(0x88, untold(HEAP, 0)));
+	assert_true(tensors_are_exact(tensors_of(&s)));
+	assert_int_equal(tensors_of(&s)->devices_count, 1);
+	assert_int_equal(tensors_of(&s)->count, 1);
+	assert_int_equal(device_of(&s)->allocated, 2 * MIB);
+	assert_int_equal(device_of(&s)->unknown_frees, 0);
+	/* It was a device's, whose allocations were missed. */
+	apply(&s, by(0x88, untold(DEVICE_MEMORY + 4 * MIB, MIB)));
+	assert_int_equal(tensors_of(&s)->others, 2);
+	assert_false(tensors_are_exact(tensors_of(&s)));
+	state_fini(&s.state);
+}
+
+/* One that is not told apart may be a device's. */
+static void test_very_many_allocators(void **state)
+{
+	struct scenario s = { 0 };
+	uint64_t i;
+
+	(void)state;
+	for (i = 1; i <= LIMIT_TENSOR_ALLOCATORS; i++)
+		apply(&s, by(i, untold(HEAP, MIB)));
+	assert_true(tensors_are_exact(tensors_of(&s)));
+	apply(&s, by(i, untold(HEAP, MIB)));
+	apply(&s, by(0, untold(HEAP, MIB)));
+	assert_int_equal(tensors_of(&s)->others, 2);
+	apply(&s, record_process(MS_TYPE_EXEC, "next", 0));
+	apply(&s, by(i, untold(HEAP, MIB)));
+	assert_int_equal(tensors_of(&s)->others, 2);
+	state_fini(&s.state);
+}
+
+static void test_allocators_of_a_running_program(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_process(MS_TYPE_ATTACH, "before", MS_ATTACH_RUNNING));
+	apply(&s, record_alloc("cuMemHostAlloc", 0x900000000, 64 * MIB));
+	apply(&s, by(0x99, untold(0x900000000, MIB)));
+	apply(&s, by(0x99, untold(HEAP, MIB))); /* of the host, too */
+	assert_int_equal(tensors_of(&s)->devices_count, 0);
+	apply(&s, by(0x88, untold(HEAP + 2 * MIB, MIB))); /* of what is not known */
+	assert_int_equal(tensors_of(&s)->devices_count, 1);
+	assert_int_equal(device_of(&s)->device, -1);
+	apply(&s, record_on(0, record_alloc("cuMemAlloc_v2", DEVICE_MEMORY, 64 * MIB)));
+	apply(&s, untold(DEVICE_MEMORY, MIB));
+	apply(&s, by(0x88, untold(HEAP + 4 * MIB, MIB)));
+	apply(&s, untold(HEAP + 8 * MIB, MIB)); /* in an older region */
+	assert_int_equal(tensors_of(&s)->count, 3);
+	assert_int_equal(device_of(&s)->allocated, MIB);
+	assert_int_equal(tensors_device(tensors_of(&s), MS_FRAMEWORK_BFC, 0)->allocated, 2 * MIB);
+	apply(&s, by(0x88, untold(HEAP + 2 * MIB, 0)));
+	assert_int_equal(device_of(&s)->allocated, 0);
+	assert_int_equal(tensors_of(&s)->others, 0);
+	state_fini(&s.state);
+}
+
+/* What a free has taken out of the account is there again, and ends once. */
+static void test_a_free_that_fails(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_on(0, record_alloc("cuMemAlloc_v2", DEVICE_MEMORY, 64 * MIB)));
+	apply(&s, record_on(0, record_alloc("cuMemAlloc_v2", 2 * DEVICE_MEMORY, 32 * MIB)));
+	apply(&s, untold(DEVICE_MEMORY, MIB));
+	apply(&s, untold(2 * DEVICE_MEMORY, MIB));
+	apply(&s, record_free_begin(2 * DEVICE_MEMORY));
+	apply(&s, record_failed(1, record_free("cuMemFree_v2", 2 * DEVICE_MEMORY)));
+	apply(&s, untold(DEVICE_MEMORY + 8 * MIB, MIB));
+	assert_int_equal(device_of(&s)->reserved, 96 * MIB);
+	apply_free_of(&s, "cuMemFree_v2", 2 * DEVICE_MEMORY);
+	apply(&s, untold(DEVICE_MEMORY + 16 * MIB, MIB));
+	assert_int_equal(device_of(&s)->reserved, 64 * MIB);
+	assert_int_equal(tensors_of(&s)->sources.count, 1);
+	assert_int_equal(tensors_of(&s)->sources.list[0].made, 2);
+	assert_int_equal(tensors_of(&s)->sources.list[0].live, 1);
+	state_fini(&s.state);
+}
+
 /* Absurd sizes, and what only looks like it. */
 static void test_untold_that_cannot_be_true(void **state)
 {
@@ -314,6 +414,10 @@ int main(void)
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_totals_that_are_not_told),
 		cmocka_unit_test(test_untold_that_cannot_be_true),
+		cmocka_unit_test(test_an_allocator_of_the_host),
+		cmocka_unit_test(test_very_many_allocators),
+		cmocka_unit_test(test_allocators_of_a_running_program),
+		cmocka_unit_test(test_a_free_that_fails),
 		cmocka_unit_test(test_devices_are_apart_and_bounded),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_what_else_there_is),

@@ -430,9 +430,12 @@ static int restore(struct process *process, const struct pending_free *pending, 
 		return 0;
 	}
 	err = ledger_insert(ledger, allocation);
-	if (!err)
-		space_add(process, allocation, ts_ns);
-	return err;
+	if (err)
+		return err;
+	space_add(process, allocation, ts_ns);
+	if (allocation->framework)
+		tensor_sources_restore(&process->tensors.sources, allocation);
+	return 0;
 }
 
 static int restore_all(struct process *process, const struct event *event, struct change *change)

@@ -40,6 +40,15 @@ static int64_t unused(struct driver_objects *objects)
 	return (int64_t)objects->groups_count++;
 }
 
+/* The place of those that are too many is kept for them. */
+static bool are_many(const struct driver_objects *objects)
+{
+	const struct map *places = &objects->group_places;
+	const size_t kept = map_get(places, 0) ? 1 : 0;
+
+	return places->count - kept >= LIMIT_DRIVER_GROUPS - 1;
+}
+
 int driver_devices_group(struct driver_objects *objects, uint32_t client, uint32_t parent,
 			 uint32_t *group)
 {
@@ -49,7 +58,7 @@ int driver_devices_group(struct driver_objects *objects, uint32_t client, uint32
 	if (objects->groups_ended)
 		forget(objects);
 	known = map_get(&objects->group_places, key_of(client, parent));
-	if (!known && !objects->groups_free && objects->groups_count >= LIMIT_DRIVER_GROUPS - 1) {
+	if (!known && are_many(objects)) {
 		client = parent = 0;
 		known = map_get(&objects->group_places, 0);
 	}

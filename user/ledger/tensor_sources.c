@@ -49,6 +49,16 @@ void tensor_sources_remove(struct tensor_sources *sources, const struct allocati
 		segment->size_bytes < source->live_bytes ? segment->size_bytes : source->live_bytes;
 }
 
+void tensor_sources_restore(struct tensor_sources *sources, const struct allocation *segment)
+{
+	struct tensor_source *source = find(sources, segment);
+
+	if (!source)
+		return;
+	source->live++;
+	source->live_bytes += segment->size_bytes;
+}
+
 bool tensor_sources_of(const struct tensor_sources *sources, uint8_t space, uint16_t row,
 		       int32_t device, struct tensor_source *sum)
 {

@@ -41,6 +41,9 @@ const struct allocation *tensor_sources_containing(struct process *process, uint
 uint64_t tensor_sources_mark(struct process *process, uint8_t framework, uint64_t addr,
 			     uint64_t bytes);
 
+/* What was removed is there again: the call that was to end it has failed. */
+void tensor_sources_restore(struct tensor_sources *sources, const struct allocation *segment);
+
 /* A segment has ended. */
 void tensor_sources_remove(struct tensor_sources *sources, const struct allocation *segment);
 

@@ -478,6 +478,7 @@ void tensors_exec(struct tensors *tensors)
 
 	blocks_forget(tensors);
 	tensors->failed_tid = 0;
+	tensors->allocators_count = 0;
 	for (i = 0; i < tensors->devices_count; i++) {
 		struct tensor_device *device = &tensors->devices[i];
 
@@ -542,7 +543,8 @@ void tensors_add(struct tensors *sum, const struct tensors *tensors)
 size_t tensors_bytes(const struct tensors *tensors)
 {
 	size_t bytes = tensors->capacity * sizeof(*tensors->blocks) + map_bytes(&tensors->places) +
-		       tensors->devices_capacity * sizeof(*tensors->devices);
+		       tensors->devices_capacity * sizeof(*tensors->devices) +
+		       tensors->allocators_capacity * sizeof(*tensors->allocators);
 	size_t i, moment;
 
 	for (i = 0; i < tensors->devices_count; i++)
@@ -559,4 +561,7 @@ void tensors_fini(struct tensors *tensors)
 	free(tensors->devices);
 	tensors->devices = NULL;
 	tensors->devices_count = tensors->devices_capacity = 0;
+	free(tensors->allocators);
+	tensors->allocators = NULL;
+	tensors->allocators_count = tensors->allocators_capacity = 0;
 }

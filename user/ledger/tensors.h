@@ -68,15 +68,26 @@ struct tensor_device {
 	struct tensor_segments *moments[TENSOR_MOMENTS_COUNT];
 };
 
+/* One that does not tell totals, nor of what memory it gives blocks: it can be the host's. */
+struct tensor_allocator {
+	uint64_t address;
+	uint16_t framework; /* enum ms_framework */
+	bool is_of_device;  /* a block lay in memory of a device */
+	bool is_of_host;    /* or in known memory of the host */
+	uint64_t outside;   /* blocks that lay in no known memory, until it is of a device */
+};
+
 struct tensors {
 	struct tensor_block *blocks;
 	size_t count, capacity;
 	struct map places; /* address -> position in `blocks` */
 	struct tensor_device *devices;
 	size_t devices_count, devices_capacity;
+	struct tensor_allocator *allocators;
+	size_t allocators_count, allocators_capacity;
 	struct tensor_sources sources;
 	uint64_t absurd; /* records that cannot be true, which nothing was made of */
-	uint64_t others; /* blocks and devices that found no place */
+	uint64_t others; /* blocks and devices that found no place, or whose memory is not known */
 	bool is_partial; /* an allocator that does not tell totals had blocks before */
 	/* The last request of the driver that failed for want of memory; 0: none did. */
 	uint64_t failed_ns;

@@ -276,6 +276,27 @@ seen_of_device() {
 	valid report report.json
 }
 
+@test "more libraries with allocators than are probed in a process: a warning says which, once" {
+	local i preload=''
+
+	for i in 1 2 3 4 5 6; do
+		cp "$WORKLOADS/tsl.so" "other$i.so"
+		preload+=" $PWD/other$i.so"
+	done
+	mkfifo in
+	LD_PRELOAD="$preload" "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" before 5 < in > did 3>&- &
+	OTHER_PID=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+	in_background RECORD_PID said "$MEMSCOPE" record $MASK --tensors=all -o run.mscope -p "$OTHER_PID"
+	wait_for 'grep -q "recording; Ctrl-C" said'
+	echo >&8
+	wait "$OTHER_PID" && wait "$RECORD_PID"
+	OTHER_PID='' RECORD_PID=''
+	assert_equal "$(grep -c 'only the first 4 files that have allocators are probed' said)" 1
+	grep -q '/[a-z0-9]*\.so: tensors that process [0-9]* has from it will be missing' said
+}
+
 @test "TensorFlow's and JAX's allocator, by single uprobes" {
 	record --tensors=all --without=uprobe_session,uprobe_multi -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" now 500 > did
 	seen_of_device run.mscope > seen

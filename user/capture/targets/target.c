@@ -372,6 +372,19 @@ static void attach_others(struct targets *targets, struct target *target)
 				      target->pid);
 }
 
+/* Its probes would be too many. Said once: what is so in one process is so in others like it. */
+static void say_missed_tensors(struct targets *targets, const struct target *target,
+			       const char *path)
+{
+	if (targets->tensors_missed)
+		return;
+	targets->tensors_missed = true;
+	log_warning("%s: tensors that process %d has from it will be missing, in spite of"
+		    " \"exact\": only the first %d files that have allocators are probed in a"
+		    " process",
+		    path, target->pid, TARGET_TENSORS);
+}
+
 /* What the file is; NULL: it cannot be read, or is none. */
 static const struct library *look_at(struct targets *targets, struct target *target,
 				     const struct file *file)
@@ -396,8 +409,8 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 	target_markers_add(&target->markers, targets->programs, targets->detacher, target->pid,
 			   library, file->fd);
 	if (file->mapped) {
-		if (targets->tensors)
-			target_tensors_note(&target->tensors, library, file->fd);
+		if (targets->tensors && !target_tensors_note(&target->tensors, library, file->fd))
+			say_missed_tensors(targets, target, file->path);
 		target_asks_add(&target->asks, library, file->fd);
 	}
 	return library;

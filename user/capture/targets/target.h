@@ -92,6 +92,7 @@ struct targets {
 	bool map_files;                     /* FEATURE_MAP_FILES */
 	bool markers_found[MS_MARKER_ROWS]; /* by row: a process has had it */
 	bool tensors;                       /* frameworks' allocators are probed, too */
+	bool tensors_missed;                /* of a process that has very many, which was said */
 	struct detacher *detacher;          /* NULL: probes are removed at once */
 	struct loop *loop;                  /* that `exit_source` is of */
 };

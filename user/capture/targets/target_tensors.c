@@ -7,23 +7,22 @@
 
 #include "base/log.h"
 
-void target_tensors_note(struct target_tensors *tensors, const struct library *library, int fd)
+bool target_tensors_note(struct target_tensors *tensors, const struct library *library, int fd)
 {
 	size_t i;
 
 	if (!library->frameworks_count)
-		return;
+		return true;
 	for (i = 0; i < tensors->count; i++)
 		if (tensors->files[i].library == library)
-			return;
-	if (i == TARGET_TENSORS) {
-		log_debug("%s: its tensors are not seen: there are others already", library->path);
-		return;
-	}
+			return true;
+	if (i == TARGET_TENSORS)
+		return false;
 	tensors->files[i].library = library;
 	tensors->files[i].fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	tensors->files[i].attachment = (struct attachment){ 0 };
 	tensors->count++;
+	return true;
 }
 
 void target_tensors_attach(struct target_tensors *tensors, struct programs *programs,

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_CAPTURE_TARGETS_TARGET_TENSORS_H
 #define MEMSCOPE_CAPTURE_TARGETS_TARGET_TENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -22,8 +23,11 @@ struct target_tensors {
 	size_t count;
 };
 
-/* The process has mapped the library, whose file `fd` is. */
-void target_tensors_note(struct target_tensors *tensors, const struct library *library, int fd);
+/*
+ * The process has mapped the library, whose file `fd` is. Returns false if it has allocators, and
+ * the process has too many such libraries.
+ */
+bool target_tensors_note(struct target_tensors *tensors, const struct library *library, int fd);
 
 /*
  * Attaches to what was noted: once the process has CUDA, too. What it cannot attach to is not seen.

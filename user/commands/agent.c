@@ -73,31 +73,19 @@ static int parse_address(const struct option_row *row, const char *value, void *
 	return -EINVAL;
 }
 
-static int parse_socket(const struct option_row *row, const char *value, void *context)
+static int parse_socket(const struct option_row *row, const char *value, void *settings)
 {
-	const char **text = (const char **)((char *)context + row->offset);
-
-	*text = strcmp(value, "off") != 0 ? value : NULL;
-	if (!*text || *value == '/')
-		return 0;
-	log_error("--%s: \"%s\" is not an absolute path, or off", row->name, value);
-	return -EINVAL;
+	return option_absolute_path(row, value, "off", settings);
 }
 
 /* The process for clients reads it again, each time that it starts. */
 static int parse_web_config(const struct option_row *row, const char *value, void *settings)
 {
-	const char **path = (const char **)((char *)settings + row->offset);
+	int err = option_absolute_path(row, value, "none", settings);
 	struct web_config config;
-	int err;
 
-	*path = strcmp(value, "none") != 0 ? value : NULL;
-	if (!*path)
-		return 0;
-	if (*value != '/') {
-		log_error("--%s: \"%s\" is not an absolute path, or none", row->name, value);
-		return -EINVAL;
-	}
+	if (err || *value != '/')
+		return err;
 	err = web_config_read(&config, value);
 	if (!err)
 		err = web_tls_check(&config, value);

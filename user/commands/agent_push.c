@@ -48,17 +48,11 @@ int agent_push_parse_interval(const struct option_row *row, const char *value, v
 /* The process that pushes reads it again, each time that it starts. */
 int agent_push_parse_client(const struct option_row *row, const char *value, void *settings)
 {
-	const char **path = (const char **)((char *)settings + row->offset);
+	int err = option_absolute_path(row, value, "none", settings);
 	struct push_client client;
-	int err;
 
-	*path = strcmp(value, "none") != 0 ? value : NULL;
-	if (!*path)
-		return 0;
-	if (*value != '/') {
-		log_error("--%s: \"%s\" is not an absolute path, or none", row->name, value);
-		return -EINVAL;
-	}
+	if (err || *value != '/')
+		return err;
 	err = push_client_read(&client, value);
 	push_client_fini(&client);
 	return err;

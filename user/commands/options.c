@@ -403,6 +403,18 @@ int option_events(const struct option_row *row, const char *value, void *setting
 	return err;
 }
 
+int option_absolute_path(const struct option_row *row, const char *value, const char *none,
+			 void *settings)
+{
+	const char **path = (const char **)((char *)settings + row->offset);
+
+	*path = strcmp(value, none) != 0 ? value : NULL;
+	if (!*path || *value == '/')
+		return 0;
+	log_error("--%s: \"%s\" is not an absolute path, or %s", row->name, value, none);
+	return -EINVAL;
+}
+
 int option_duration(const struct option_row *row, const char *value, void *settings)
 {
 	uint64_t *ns = place(row, settings);

@@ -48,6 +48,13 @@ int option_number(const struct option_row *row, const char *value, void *setting
 		  uint64_t max);
 
 /*
+ * A path that begins with "/", into a const char *; for the word `none`, NULL. Returns 0 or
+ * -EINVAL, logged.
+ */
+int option_absolute_path(const struct option_row *row, const char *value, const char *none,
+			 void *settings);
+
+/*
  * Which of the words in row->argument ("all|summary|off", or "leak,growth=SIZE" of a list) the
  * value is, counted from 0, or -EINVAL, logged.
  */

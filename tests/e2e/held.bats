@@ -204,6 +204,8 @@ steps() {
 @test "two programs that call their devices 0: each byte is under the UUID of its own" {
 	local i
 
+	# What a child asks the kernel for before it is attached to is not seen.
+	export SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
 	mkfifo to from to2 from2
 	# shellcheck disable=SC2016 # for the other shell
 	record_start -f -o run.mscope --nvml=100ms -- sh -c 'cat to2 | CUDA_VISIBLE_DEVICES=1 "$0" | cat > from2 &

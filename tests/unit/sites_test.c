@@ -296,17 +296,23 @@ static void test_where_most_is_live(void **state)
 
 	(void)state;
 	begin(&f);
-	assert_null(sites_largest(&f.sites, &f.state, process, MS_NO_ROW, &bytes));
+	assert_null(sites_fitting(&f.sites, &f.state, process, MS_NO_ROW, 0, &bytes));
 	alloc(&f, TORCH, 0x1000, 100);
 	alloc(&f, NCCL, 0x2000, 1000);
 	feed(&f, record_called_from(TORCH_TOO, record_alloc("cudaMallocManaged", 0x3000, 5000)));
-	assert_int_equal(sites_largest(&f.sites, &f.state, process, row, &bytes)->id, NCCL);
+	assert_int_equal(sites_fitting(&f.sites, &f.state, process, row, 0, &bytes)->id, NCCL);
 	assert_int_equal(bytes, 1000);
-	assert_int_equal(sites_largest(&f.sites, &f.state, process, MS_NO_ROW, &bytes)->id,
+	assert_int_equal(sites_fitting(&f.sites, &f.state, process, MS_NO_ROW, 0, &bytes)->id,
+			 TORCH_TOO);
+	/* What keeps 90 bytes is not where there are 1000, nor the other way round. */
+	assert_int_equal(sites_fitting(&f.sites, &f.state, process, row, 90, &bytes)->id, TORCH);
+	assert_int_equal(bytes, 100);
+	assert_int_equal(sites_fitting(&f.sites, &f.state, process, row, 1100, &bytes)->id, NCCL);
+	assert_int_equal(sites_fitting(&f.sites, &f.state, process, MS_NO_ROW, 4900, &bytes)->id,
 			 TORCH_TOO);
 	free_block(&f, 0x2000);
-	assert_int_equal(sites_largest(&f.sites, &f.state, process, row, &bytes)->id, TORCH);
-	assert_null(sites_largest(&f.sites, &f.state, process + 1, MS_NO_ROW, &bytes));
+	assert_int_equal(sites_fitting(&f.sites, &f.state, process, row, 0, &bytes)->id, TORCH);
+	assert_null(sites_fitting(&f.sites, &f.state, process + 1, MS_NO_ROW, 0, &bytes));
 	finish(&f);
 }
 

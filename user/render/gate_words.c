@@ -48,7 +48,7 @@ static void append_left(struct string *out, const struct gate_condition *conditi
 	if (count > 1)
 		string_append_format(out, ", and %zu more left so much", count - 1);
 	key = event_process_key(process->pid, process->start_ns);
-	stack = sites_largest(&recording->sites, recording->state, key, MS_NO_ROW, &bytes);
+	stack = sites_fitting(&recording->sites, recording->state, key, MS_NO_ROW, 0, &bytes);
 	if (!stack)
 		return;
 	string_append_format(out, "; %s of it was allocated in ", REPORT_SIZE(bytes));

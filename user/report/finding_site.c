@@ -64,8 +64,9 @@ void report_finding_find_site(const struct report_recording *recording,
 	} else if (finding->rule == FINDING_FRAGMENTATION)
 		find_pins(recording, numbered);
 	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
-		numbered->stack = sites_largest(&recording->sites, recording->state, process,
-						finding->row, &numbered->stack_bytes);
+		numbered->stack =
+			sites_fitting(&recording->sites, recording->state, process, finding->row,
+				      finding->bytes, &numbered->stack_bytes);
 	else
 		numbered->stack = call_sites_longest(
 			&recording->call_sites, recording->state, process,

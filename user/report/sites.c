@@ -534,23 +534,37 @@ void sites_each(const struct sites *sites, const struct state *state, const stru
 	}
 }
 
-const struct stack *sites_largest(const struct sites *sites, const struct state *state,
-				  uint64_t process, uint16_t row, uint64_t *bytes)
+/* How likely what is live at a place is those bytes, or a good part of them; 0: any. */
+static double fit(uint64_t live_bytes, uint64_t wanted_bytes)
 {
-	const struct stack *largest = NULL;
+	const double live = (double)live_bytes, wanted = (double)wanted_bytes;
+	const bool is_part = live <= wanted * 9 / 8 && live >= wanted / 4;
+
+	if (!wanted_bytes)
+		return live;
+	return is_part ? 1 + live / wanted : live < wanted ? live / wanted : wanted / live;
+}
+
+const struct stack *sites_fitting(const struct sites *sites, const struct state *state,
+				  uint64_t process, uint16_t row, uint64_t wanted_bytes,
+				  uint64_t *bytes)
+{
+	const struct stack *fitting = NULL;
 	const struct site *site;
 
 	*bytes = 0;
 	for (site = first_of(sites, process); site; site = next_of(sites, site)) {
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
+		const uint64_t live = site->total.live_bytes;
 
 		if (!is_row(site, stack, SITES_BY_LINES) ||
-		    (row != MS_NO_ROW && site->row != row) || site->total.live_bytes <= *bytes)
+		    (row != MS_NO_ROW && site->row != row) || !live ||
+		    (fitting && fit(live, wanted_bytes) <= fit(*bytes, wanted_bytes)))
 			continue;
-		largest = stack;
-		*bytes = site->total.live_bytes;
+		fitting = stack;
+		*bytes = live;
 	}
-	return largest;
+	return fitting;
 }
 
 const struct frame *sites_frame(const struct stacks *stacks, const struct stack *stack)

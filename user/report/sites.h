@@ -95,10 +95,13 @@ void sites_each(const struct sites *sites, const struct state *state, const stru
 
 /*
  * The stack whose allocations, by that function (MS_NO_ROW: any), are most of what the process has
- * live, and how much that is. NULL: none is known.
+ * live, and how much that is. If `wanted_bytes` is not 0, the one at which it is most likely that
+ * so much was allocated: what a leak keeps is not at a place that holds far more, or hardly any.
+ * NULL: none is known.
  */
-const struct stack *sites_largest(const struct sites *sites, const struct state *state,
-				  uint64_t process, uint16_t row, uint64_t *bytes);
+const struct stack *sites_fitting(const struct sites *sites, const struct state *state,
+				  uint64_t process, uint16_t row, uint64_t wanted_bytes,
+				  uint64_t *bytes);
 
 /*
  * The frame that tells most of a stack: the innermost Python one or, without any, the innermost one

@@ -140,7 +140,9 @@ static void tell_result(const struct run *run)
 			 took, lost, unwritten, size, ring);
 	else if (run->settings->triggers)
 		log_info("recorded %s events in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
-			 result ? "the last bundle: " : "no trigger fired, so nothing was kept",
+			 result ? "the last bundle: " :
+				  "no trigger fired, so nothing was kept (--on-exit"
+				  " keeps what there is at the end)",
 			 result ? result : "");
 	else if (run->settings->ring_bytes)
 		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,

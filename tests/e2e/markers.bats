@@ -76,7 +76,7 @@ all="--launches=all --copies=all"
 	done
 	run "$MEMSCOPE" record --marker nothing -o run.mscope -- true
 	assert_equal "$status" 2
-	assert_equal "$output" 'memscope-bpf: error: --marker: "nothing" is not LIBRARY:FUNCTION or usdt:LIBRARY:PROVIDER:NAME[,END]'
+	assert_equal "$output" 'memscope-bpf: error: --marker: "nothing" is not LIBRARY:FUNCTION, usdt:LIBRARY:PROVIDER:NAME[,END] or py:[FILE:]FUNCTION'
 }
 
 @test "a marker that no process has is said, and a function that is traced anyway is refused" {

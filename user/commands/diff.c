@@ -132,6 +132,8 @@ static const struct format *choose_format(const struct settings *settings)
 	const char *output = settings->output;
 	size_t i;
 
+	if (output_format_refuse_kubectl(output))
+		return NULL;
 	for (i = 0; i < FORMATS_COUNT; i++)
 		if (output_format_refuse_name(output, formats[i].name))
 			return NULL;

@@ -19,6 +19,22 @@ bool output_format_ends_in(const char *output, const char *endings)
 	return false;
 }
 
+bool output_format_refuse_kubectl(const char *output)
+{
+	static const char *const formats[] = { "yaml", "wide", "name", "custom-columns" };
+	size_t i;
+
+	for (i = 0; output && i < sizeof(formats) / sizeof(*formats); i++) {
+		if (strcmp(output, formats[i]) != 0)
+			continue;
+		log_error("-o names a file, and there is no format %s: write --format json, and"
+			  " choose with jq; for a file of that name, -o ./%s",
+			  output, output);
+		return true;
+	}
+	return false;
+}
+
 bool output_format_refuse_name(const char *output, const char *format)
 {
 	if (!output || strcmp(output, format) != 0)

@@ -16,6 +16,9 @@ bool output_format_ends_in(const char *output, const char *endings);
  */
 bool output_format_refuse_name(const char *output, const char *format);
 
+/* The same of formats of kubectl, none of which is one here. */
+bool output_format_refuse_kubectl(const char *output);
+
 /* The file gets Markdown, as its name has the ending of no format: says so if it has one. */
 void output_format_say_markdown(const char *output);
 

@@ -33,16 +33,9 @@ torch_command() {
 	COMMAND=("$TORCH/venv/bin/python" "$HERE/programs/$1.py" "${@:2}")
 }
 
-# $1: the program; then options. On a busy machine PyTorch sometimes aborts (134) when it has done its work and
-# its own threads end: then it is recorded once more.
+# $1: the program; then options.
 record_torch() {
-	local code=0
-
 	torch_command "$1"
-	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" record $MASK -q -o run.mscope "${@:2}" -- "${COMMAND[@]}" || code=$?
-	[ "$code" -eq 134 ] || return "$code"
-	rm run.mscope
 	# shellcheck disable=SC2086 # may be empty
 	"$MEMSCOPE" record $MASK -q -o run.mscope "${@:2}" -- "${COMMAND[@]}"
 }

@@ -62,8 +62,11 @@ stacks_end() {
 	assert_equal "$(jq -c '.recordings[0].owners' report.json)" \
 		'[{"owner":"stacks","processes":1,"live_bytes":84980,"live_count":10,"peak_bytes":84980,"alloc_bytes":84980,"allocs":10}]'
 	assert_equal "$(jq -r '[.recordings[0].sites[].frames[0].function] | unique | .[]' report.json)" take
-	"$MEMSCOPE" report -f md run.mscope |
-		grep -qE 'take \(stacks\.c:[0-9]+\) \\< stacks_plain \(stacks\.c:[0-9]+\) \\< inner \('
+	"$MEMSCOPE" report -f md run.mscope > lines.md
+	grep -qE 'take \(stacks\.c:[0-9]+\) \\< stacks_plain \(stacks\.c:[0-9]+\) \\< inner \(' lines.md
+	sed 's/ (stacks\.c:[0-9]*)//g' lines.md > report.md
+	grep -qF 'take \< stacks_plain \< stacks_alloca \< stacks_aligned \< main' report.md
+	grep -qF 'take \< stacks_plain \< inner \< outer \< stacks_inlining \< main' report.md
 	"$MEMSCOPE" export -f folded -o run.folded run.mscope
 	grep -q ';main;stacks_aligned;stacks_alloca;stacks_plain;take;device unknown;device;cuMemAlloc_v2 [0-9]' run.folded
 	assert_equal "$(awk '!/^#/ { sum += $NF } END { print sum }' run.folded)" 84980

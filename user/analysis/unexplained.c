@@ -285,22 +285,32 @@ static bool grows(const struct process_activity *activity, const struct unexplai
 	       !is_little(trend, unexplained, options) && goes_on(trend);
 }
 
-static int report_held(const struct process_activity *activity,
-		       const struct unexplained *unexplained, const struct trend *trend,
-		       struct findings *findings)
+/* What all such findings say first; `more`: what has become more. */
+static struct finding begin_finding(const struct process_activity *activity,
+				    const struct unexplained *unexplained,
+				    const struct trend *trend, const char *more)
 {
 	struct finding finding = process_activity_finding(activity, FINDING_UNEXPLAINED_GROWTH);
-	const uint64_t length_ns = unexplained->last_ns - unexplained->first_ns;
 
 	finding.first_ts_ns = unexplained->first_ns;
 	finding.last_ts_ns = unexplained->last_ns;
 	finding.bytes = trend->rise;
-	finding.says = "holds %B more, by NVML, that nothing explains";
-	finding_say(&finding, "more, by NVML, that nothing explains", FINDING_BYTES, trend->rise);
+	finding_say(&finding, more, FINDING_BYTES, trend->rise);
 	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
-		    finding_rate(trend->rise, length_ns));
+		    finding_rate(trend->rise, unexplained->last_ns - unexplained->first_ns));
 	finding_say(&finding, "windows, out of 7, that had more than the one before", FINDING_COUNT,
 		    trend->rises);
+	return finding;
+}
+
+static int report_held(const struct process_activity *activity,
+		       const struct unexplained *unexplained, const struct trend *trend,
+		       struct findings *findings)
+{
+	struct finding finding =
+		begin_finding(activity, unexplained, trend, "more, by NVML, that nothing explains");
+
+	finding.says = "holds %B more, by NVML, that nothing explains";
 	finding_say(&finding, "NVML's number of the process, first", FINDING_BYTES,
 		    unexplained->free_first);
 	finding_say(&finding, "NVML's number of the process, last", FINDING_BYTES,
@@ -319,19 +329,10 @@ static int report(const struct process_activity *activity, int32_t device,
 		  const struct unexplained *unexplained, const struct trend *trend,
 		  struct findings *findings)
 {
-	struct finding finding = process_activity_finding(activity, FINDING_UNEXPLAINED_GROWTH);
-	const uint64_t length_ns = unexplained->last_ns - unexplained->first_ns;
+	struct finding finding = begin_finding(activity, unexplained, trend,
+					       "more in use that no allocation explains");
 
 	finding.device = device;
-	finding.first_ts_ns = unexplained->first_ns;
-	finding.last_ts_ns = unexplained->last_ns;
-	finding.bytes = trend->rise;
-	finding_say(&finding, "more in use that no allocation explains", FINDING_BYTES,
-		    trend->rise);
-	finding_say(&finding, "growth", FINDING_BYTES_PER_SECOND,
-		    finding_rate(trend->rise, length_ns));
-	finding_say(&finding, "windows, out of 7, that had more than the one before", FINDING_COUNT,
-		    trend->rises);
 	finding_say(&finding, "free bytes when the program asked first", FINDING_BYTES,
 		    unexplained->free_first);
 	finding_say(&finding, "free bytes when it asked last", FINDING_BYTES,

@@ -19,6 +19,11 @@
 #define BEGIN_NS 1000000
 #define TIMER_SLACK_NS 10000000
 #define SHARE 1000 /* one part of so many of a core is what it may take */
+/*
+ * ...and has at first, so that what a look costs on a busy machine, or the first time, does not
+ * leave a short recording without the second one, without which nothing is known of a span.
+ */
+#define CREDIT_MAX_NS 10000000
 
 static uint64_t cpu_ns(void)
 {
@@ -93,21 +98,34 @@ static int feed_processes(struct live *live, uint64_t ts_ns)
 
 static void look(struct live *live)
 {
-	const uint64_t ts_ns = clock_monotonic_ns(), before_ns = cpu_ns();
+	const uint64_t ts_ns = clock_monotonic_ns();
 	struct ms_host host = {
 		.event = { .ts_ns = ts_ns, .type = MS_TYPE_HOST, .size = sizeof(host) },
-		.processes = (uint32_t)live->targets.count,
 		.looking_ns = live->host_cost_ns
 	};
+	uint64_t before_ns;
 
 	live_drain(live); /* what came before it */
 	if (live->err)
 		return;
+	host.processes = (uint32_t)live->targets.count;
+	before_ns = cpu_ns();
 	host_load_machine(ROOT, &host);
 	if (!live_feed(live, &host, sizeof(host)) && !feed_topology(live, ts_ns))
 		feed_processes(live, ts_ns);
 	live->host_cost_ns = cpu_ns() - before_ns;
+	live->host_credit_ns -= (int64_t)live->host_cost_ns;
 	live->host_looked_ns = ts_ns;
+}
+
+/* What it may take grows with the time, but not for ever. */
+static bool may_look(struct live *live, uint64_t now_ns)
+{
+	live->host_credit_ns += (int64_t)((now_ns - live->host_credited_ns) / SHARE);
+	live->host_credited_ns = now_ns;
+	if (live->host_credit_ns > CREDIT_MAX_NS)
+		live->host_credit_ns = CREDIT_MAX_NS;
+	return live->host_credit_ns >= 0;
 }
 
 static int on_time(void *context, uint64_t data)
@@ -117,11 +135,13 @@ static int on_time(void *context, uint64_t data)
 
 	(void)data;
 	if (!live->host_looked_ns) {
+		live->host_credit_ns = CREDIT_MAX_NS;
+		live->host_credited_ns = now_ns;
 		look(live);
 		return live->err;
 	}
 	if (now_ns - live->host_looked_ns + TIMER_SLACK_NS < live->host_wait_ns ||
-	    now_ns - live->host_looked_ns < live->host_cost_ns * SHARE)
+	    !may_look(live, now_ns))
 		return 0;
 	look(live);
 	live->host_wait_ns = shorter(live->host_wait_ns * 2, live->options.host_ns);

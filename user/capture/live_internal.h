@@ -88,6 +88,8 @@ struct live {
 	struct loop_source *host_timer; /* NULL: the host is not looked at */
 	uint64_t host_looked_ns, host_cost_ns; /* when last, and the CPU time that it took */
 	uint64_t host_wait_ns;                 /* until the next time */
+	int64_t host_credit_ns;                /* CPU time that looks may still take... */
+	uint64_t host_credited_ns;             /* ...as of then */
 	size_t host_turn;                      /* of the targets, where there are very many */
 	uint64_t counted_ns;                   /* when counted launches were last looked at */
 	struct loop_source *asks_timer;        /* NULL: no process is listened to */

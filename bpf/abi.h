@@ -364,6 +364,7 @@ struct ms_settings {
 	__u32 stack_depth;    /* how many frames of one, at most MS_STACK_MOST */
 	__u32 stack_kinds;    /* bit set of enum ms_frame_kind: frames that they have */
 	__u32 governed;       /* a target may have MS_TARGET_ENTRIES */
+	__u32 tensor_chance;  /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
 	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
 	__u64 pid_space_device, pid_space; /* /proc/self/ns/pid of the capture, as stat(2) has it */
 };

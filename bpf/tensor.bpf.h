@@ -45,6 +45,22 @@ static __always_inline void tensor_emit(struct ms_tensor *record, __u64 start_ns
 	emit(MS_KIND_TENSOR, record, sizeof(*record));
 }
 
+/* Whether the stack of a block is left to chance: MS_TENSOR_CHANCE or 0. */
+static __always_inline __u8 tensor_chance(__u64 size)
+{
+	return settings.tensor_chance && size < MS_TENSOR_ALWAYS_BYTES ? MS_TENSOR_CHANCE : 0;
+}
+
+/* The stack of what asks for a block, unless chance is against it. */
+static __always_inline __u32 tensor_stack(struct pt_regs *ctx, __u64 size)
+{
+	const __u32 least = size < MS_TENSOR_LEAST_BYTES ? MS_TENSOR_LEAST_BYTES : size;
+
+	if (tensor_chance(size) && bpf_get_prandom_u32() % MS_TENSOR_ALWAYS_BYTES >= least)
+		return 0;
+	return stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
+}
+
 /* What is asked for is kept until the result is there. */
 static __always_inline void tensor_ask(struct pt_regs *ctx, const struct ms_framework_row *row,
 				       __u32 number, __u64 *args)
@@ -58,7 +74,7 @@ static __always_inline void tensor_ask(struct pt_regs *ctx, const struct ms_fram
 	request->allocator = place_get(args, row->reserved);
 	request->row = number;
 	request->start_ns = start_of_current();
-	request->stack = stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
+	request->stack = tensor_stack(ctx, request->size);
 }
 
 static __always_inline void tensor_answer(struct pt_regs *ctx)
@@ -79,7 +95,7 @@ static __always_inline void tensor_answer(struct pt_regs *ctx)
 	record.device = -1;
 	record.framework = row->framework;
 	record.action = record.addr ? MS_TENSOR_CHANGE : MS_TENSOR_OUT_OF_MEMORY;
-	record.flags = MS_TENSOR_UNTOLD;
+	record.flags = MS_TENSOR_UNTOLD | tensor_chance(request->size);
 	if (record.addr && request->stack) {
 		record.event.stack = request->stack;
 		record.flags |= MS_TENSOR_STACK;
@@ -103,7 +119,7 @@ static __always_inline void tensor_back(const struct ms_framework_row *row, __u6
 
 static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 {
-	__u64 args[MS_PLACES], device;
+	__u64 args[MS_PLACES], device, asked;
 	const struct ms_framework_row *row;
 	struct ms_tensor record = {};
 	__u32 stack = 0;
@@ -130,13 +146,17 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	record.framework = row->framework;
 	record.action = row->action;
 	/* Where a block is taken back says nothing. A stack's record comes before this one. */
-	if (record.size > 0)
-		stack = stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
+	if (record.size > 0) {
+		/* Where the program is told that there is none left matters, however little. */
+		asked = row->action == MS_TENSOR_CHANGE ? record.size : MS_TENSOR_ALWAYS_BYTES;
+		record.flags = tensor_chance(asked);
+		stack = tensor_stack(ctx, asked);
+	}
 	event_init(&record.event, MS_TYPE_TENSOR, sizeof(record), start_of_current(),
 		   bpf_ktime_get_ns());
 	if (stack) {
 		record.event.stack = stack;
-		record.flags = MS_TENSOR_STACK;
+		record.flags |= MS_TENSOR_STACK;
 	}
 	emit(MS_KIND_TENSOR, &record, sizeof(record));
 }

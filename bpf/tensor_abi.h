@@ -37,7 +37,17 @@ enum ms_tensor_flags {
 	MS_TENSOR_STACK = 1 << 0, /* event.stack is where the block was asked for */
 	/* Totals and device are not told; `reserved` is which of the process's allocators it is. */
 	MS_TENSOR_UNTOLD = 1 << 1,
+	/*
+	 * Whether a stack was taken was left to chance, as the block has less than
+	 * MS_TENSOR_ALWAYS_BYTES: the probability is its part of those, or that of
+	 * MS_TENSOR_LEAST_BYTES if it has less.
+	 */
+	MS_TENSOR_CHANCE = 1 << 2,
 };
+
+/* Powers of two; recordings are read by them. */
+#define MS_TENSOR_ALWAYS_BYTES (1u << 20)
+#define MS_TENSOR_LEAST_BYTES (1u << 16)
 
 /* A row of frameworks.def. */
 struct ms_framework_row {

@@ -316,6 +316,118 @@ static void test_where_most_is_live(void **state)
 	finish(&f);
 }
 
+#define RUNS 1000
+
+static uint64_t chance;
+
+static uint64_t draw(uint64_t below)
+{
+	chance = chance * 6364136223846793005u + 1442695040888963407u;
+	return (chance >> 33) % below;
+}
+
+static bool is_within(uint64_t estimate, uint64_t truth, uint64_t error)
+{
+	return (estimate > truth ? estimate - truth : truth - estimate) <= error;
+}
+
+/* As the kernel takes stacks. Returns the bytes that stay. */
+static uint64_t give_by_chance(struct fixture *f, uint32_t stack, uint64_t *allocated,
+			       uint64_t *addr, uint64_t *made)
+{
+	const uint64_t bytes = 512ull * (1 + draw(1ull << draw(12)));
+	const uint64_t odds = bytes < MS_TENSOR_LEAST_BYTES ? MS_TENSOR_LEAST_BYTES : bytes;
+	union record record;
+
+	*addr += bytes;
+	*allocated += bytes;
+	*made += bytes;
+	record = record_tensor(*addr, (int64_t)bytes, *allocated);
+	if (bytes < MS_TENSOR_ALWAYS_BYTES)
+		record.tensor.flags = MS_TENSOR_CHANCE;
+	if (bytes >= MS_TENSOR_ALWAYS_BYTES || draw(MS_TENSOR_ALWAYS_BYTES) < odds) {
+		record.tensor.flags |= MS_TENSOR_STACK;
+		record.event.stack = stack;
+	}
+	feed(f, record);
+	if (draw(3))
+		return bytes;
+	*allocated -= bytes;
+	feed(f, record_tensor(*addr, -(int64_t)bytes, *allocated));
+	return 0;
+}
+
+static const struct site_row *row_at(const struct site_row *rows, size_t count, const char *owner)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(rows[i].owner, owner))
+			return &rows[i];
+	return NULL;
+}
+
+/* Two lines, of few blocks and of many: sums by stacks that were taken by chance. */
+static void test_estimates_are_right_on_average_and_within_their_error(void **state)
+{
+	static const char *const owners[] = { "libc10_cuda.so", "libnccl.so.2" };
+	uint64_t within = 0, within_made = 0, cases = 0;
+	double estimated = 0, true_bytes = 0;
+	size_t run, line, count;
+
+	(void)state;
+	chance = 33;
+	for (run = 0; run < RUNS; run++) {
+		uint64_t kept[2] = { 0 }, made[2] = { 0 }, allocated = 0, addr = 1 << 20;
+		const uint64_t blocks[2] = { 1 + draw(200), 1 + draw(10) };
+		struct site_row *rows;
+		struct fixture f;
+
+		begin(&f);
+		for (line = 0; line < 2; line++)
+			for (count = 0; count < blocks[line]; count++)
+				kept[line] += give_by_chance(&f, line ? NCCL : TORCH, &allocated,
+							     &addr, &made[line]);
+		rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+		for (line = 0; line < 2; line++) {
+			const struct site_row *row = row_at(rows, count, owners[line]);
+
+			true_bytes += (double)kept[line];
+			if (!row)
+				continue; /* none of its stacks was taken: it is not in the list */
+			cases++;
+			estimated += (double)row->total.live_bytes;
+			within += is_within(row->total.live_bytes, kept[line],
+					    site_total_live_error(&row->total));
+			within_made += is_within(row->total.alloc_bytes, made[line],
+						 site_total_alloc_error(&row->total));
+		}
+		free(rows);
+		finish(&f);
+	}
+	assert_true(cases > RUNS);
+	assert_true(within * 100 >= cases * 95);
+	assert_true(within_made * 100 >= cases * 95);
+	assert_true(estimated > true_bytes * 0.98 && estimated < true_bytes * 1.02);
+}
+
+/* Of blocks whose stacks are taken in any case, sums are exact. */
+static void test_without_chance_there_is_no_error(void **state)
+{
+	struct site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	tensor(&f, TORCH, 0x1000, 1024, 1024);
+	rows = sites_rows(&f.sites, &f.state, SITES_BY_TENSOR_LINES, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(site_total_live_error(&rows[0].total), 0);
+	free(rows);
+	finish(&f);
+}
+
 static void test_the_frame_that_tells_most(void **state)
 {
 	struct fixture f;
@@ -345,6 +457,8 @@ int main(void)
 		cmocka_unit_test(test_where_most_is_live),
 		cmocka_unit_test(test_tensors_at_the_peak),
 		cmocka_unit_test(test_tensors_that_are_there_already),
+		cmocka_unit_test(test_estimates_are_right_on_average_and_within_their_error),
+		cmocka_unit_test(test_without_chance_there_is_no_error),
 		cmocka_unit_test(test_the_frame_that_tells_most),
 	};
 

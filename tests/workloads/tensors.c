@@ -6,10 +6,11 @@
  * usage: tensors LIBRARY now|before STEPS [SYMBOL_LETTER]
  *        tensors LIBRARY hostile
  *        tensors LIBRARY pinned|full|cached|retry|pieces
- *        tensors LIBRARY leaking|growing_cache
+ *        tensors LIBRARY leaking|growing_cache|lines
  *
  * Of the last two lines, the first fill the device as programs do that have a fault of that kind,
- * or none; of the others, one keeps more and more blocks, and one has a cache that grows.
+ * or none; of the others, one keeps more and more blocks, one has a cache that grows, and one makes
+ * blocks of many sizes in a hundred functions, and says for each "line NAME LIVE_BYTES BYTES".
  *
  * `before` does half of the steps, then waits for a line of standard input. SYMBOL_LETTER: m
  * (default) or l, the form of the names.
@@ -350,6 +351,53 @@ static void growing_cache(void)
 	}
 }
 
+/* ---- many lines ------------------------------------------------------------------------------ */
+
+#define LINE(n) \
+	static __attribute__((noinline, noclone)) void line_##n(uint64_t addr, uint64_t bytes) \
+	{ \
+		block_give(addr, bytes); \
+		__asm__ volatile("" : : "i"(1##n)); \
+	}
+#define TEN(X, t) X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
+#define HUNDRED(X) \
+	TEN(X, 0) \
+	TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) TEN(X, 7) TEN(X, 8) TEN(X, 9)
+#define NAMED(n) { "line_" #n, line_##n },
+
+/* clang-format off */
+HUNDRED(LINE)
+
+static const struct {
+	const char *name;
+	void (*give)(uint64_t addr, uint64_t bytes);
+} lines[] = { HUNDRED(NAMED) };
+/* clang-format on */
+
+/* Each makes blocks of one size, of 512 B to 2 MiB, and has a third of them back. */
+static void many_lines(void)
+{
+	uint64_t addr = take(8ul << 30);
+	unsigned int i, block;
+
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const uint64_t bytes = SMALL << i % 13;
+		uint64_t kept = 0, made = 0;
+
+		for (block = 0; block < 6 + i; block++) {
+			lines[i].give(addr, bytes);
+			made += bytes;
+			kept += bytes;
+			if (block % 3 == 2) {
+				block_take_back(addr, bytes);
+				kept -= bytes;
+			}
+			addr += bytes;
+		}
+		printf("line %s %" PRIu64 " %" PRIu64 "\n", lines[i].name, kept, made);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -361,6 +409,7 @@ static const struct {
 	{ "pieces", pieces },
 	{ "leaking", leaking },
 	{ "growing_cache", growing_cache },
+	{ "lines", many_lines },
 };
 
 /* Returns whether there is one of that name. */

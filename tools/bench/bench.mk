@@ -48,7 +48,7 @@ BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,user/
 $(BUILD)/bench/ledger: tools/bench/ledger.c tools/bench/quantile.h $(BENCH_LEDGER_LAYERS)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(USER_CFLAGS) -Itools/bench $(filter %.c %.o,$^) -l:libsupc++.a -o $@
+	$(Q)$(CC) $(USER_CFLAGS) -Itools/bench $(filter %.c %.o,$^) -l:libsupc++.a -lm -o $@
 
 # Dumps of any size, of which `report` is timed: 3 million events/s and more on one core, in the same
 # memory however many there are.
@@ -58,7 +58,7 @@ DUMP_EVENTS ?= 1000000 10000000
 $(BUILD)/bench/dumps: tools/bench/dumps.c $(BENCH_DUMP_LAYERS)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(USER_CFLAGS) $(filter %.c %.o,$^) -l:libzstd.a -l:libsupc++.a -o $@
+	$(Q)$(CC) $(USER_CFLAGS) $(filter %.c %.o,$^) -l:libzstd.a -l:libsupc++.a -lm -o $@
 
 bench-report: memscope-bpf $(BUILD)/bench/dumps
 	$(Q)tools/bench/report $(BUILD)/bench ./memscope-bpf $(DUMP_EVENTS)

@@ -6,6 +6,7 @@
 
 #include "analysis/leaks.h"
 #include "base/memory.h"
+#include "ledger/tensor_worth.h"
 
 #define LINES_MAX 512 /* of a process; blocks of further ones count in the sum of all alone */
 
@@ -16,6 +17,7 @@ struct tensor_line {
 	uint32_t stack; /* id, of one of its calls */
 	uint16_t framework;
 	bool grows;
+	bool is_estimate; /* the stacks of some of its blocks were left to chance */
 };
 
 struct tensor_growth {
@@ -97,19 +99,23 @@ static struct tensor_line *line_get(struct process_activity *activity,
 	return line;
 }
 
+/* So many blocks of so many bytes each. */
 static void line_apply(struct process_activity *activity, struct tensor_line *line,
-		       const struct tensor_block *block, bool given)
+		       const struct tensor_block *block, uint64_t blocks, uint64_t bytes,
+		       bool given)
 {
 	struct group *group = &line->group;
 	const unsigned int born = process_activity_bucket_at(activity, block->made_ns);
+	uint64_t i;
 
-	if (!given) {
-		group->frees += group_remove(group, activity->bucket, born, block->bytes,
+	for (i = 0; i < blocks && !given; i++)
+		group->frees += group_remove(group, activity->bucket, born, bytes,
 					     activity->tensors_ending.number);
+	for (i = 0; i < blocks && given; i++)
+		group_add(group, activity->bucket, born, bytes);
+	if (!given)
 		return;
-	}
-	group_add(group, activity->bucket, born, block->bytes);
-	group->allocs++;
+	group->allocs += blocks;
 	if (!group->first_ts_ns)
 		group->first_ts_ns = block->made_ns;
 }
@@ -118,6 +124,8 @@ static int block_apply(struct process_activity *activity, const struct stacks *s
 		       const struct tensor_block *block, bool given)
 {
 	const struct stack *stack = stacks_find(stacks, block->stack);
+	const struct tensor_worth worth = tensor_worth(block);
+	const uint64_t blocks = tensor_worth_blocks(&worth);
 	struct tensor_line *line;
 	int err = 0;
 
@@ -127,7 +135,7 @@ static int block_apply(struct process_activity *activity, const struct stacks *s
 		process_activity_note_frees(activity, &activity->tensors_ending, 1);
 	line = line_get(activity, block, 0, &err);
 	if (line)
-		line_apply(activity, line, block, given);
+		line_apply(activity, line, block, 1, block->bytes, given);
 	if (!stack || err)
 		return err;
 	line = line_get(activity, block, stacks_lines(stack), &err);
@@ -135,7 +143,8 @@ static int block_apply(struct process_activity *activity, const struct stacks *s
 		return err;
 	if (!line->stack || stack->end == MS_STACK_END_COMPLETE)
 		line->stack = stack->id;
-	line_apply(activity, line, block, given);
+	line->is_estimate |= worth.variance != 0;
+	line_apply(activity, line, block, blocks, worth.bytes / blocks, given);
 	return 0;
 }
 
@@ -204,6 +213,10 @@ static int report(struct process_activity *activity, struct tensor_line *line,
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "it was freed when the program ended, and may be meant to grow");
 	}
+	if (line->is_estimate && !freed)
+		finding.says = "leaves about %B behind in tensors: some %0 blocks in %3";
+	else if (line->is_estimate)
+		finding.says = "keeps about %B more in tensors until it ends: some %0 blocks in %3";
 	if (activity->process && !tensors_are_exact(&activity->process->tensors))
 		finding_lower(&finding, FINDING_LOW,
 			      "what the allocator said does not add up: records may be missing");

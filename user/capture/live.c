@@ -481,6 +481,7 @@ static int open_programs(struct live *live)
 		.markers = live->options.markers,
 		.marks = live->options.marks,
 		.tensors = live->options.tensors,
+		.tensor_chance = live->options.tensor_chance,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;
 

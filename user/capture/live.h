@@ -34,6 +34,7 @@ struct live_options {
 	bool entries_only;   /* no call is followed to its end */
 	bool count_launches; /* of kernels, instead of recording each */
 	bool tensors;        /* what the allocators of frameworks say of themselves, too */
+	bool tensor_chance;  /* stacks of small blocks of these are taken by chance */
 	const struct marker_rows *markers; /* NULL: none. Outlives the capture. */
 	/* That are phases, if `stack_ops`; NULL: none. Outlives the capture. */
 	const struct python_functions *python_functions;

@@ -109,13 +109,16 @@ static int parse_signal(const struct option_row *row, const char *value, void *s
 	return -EINVAL;
 }
 
-static int parse_tensors(const struct option_row *row, const char *value, void *settings)
+static int parse_tensors(const struct option_row *row, const char *value, void *context)
 {
+	struct record_run_settings *recording = &((struct settings *)context)->recording;
+	enum { SITES, ALL, OFF };
 	const int which = option_which(row, value);
 
 	if (which < 0)
 		return which;
-	*(bool *)((char *)settings + row->offset) = which == 0;
+	recording->tensors = which != OFF;
+	recording->tensor_chance = which == SITES;
 	return 0;
 }
 
@@ -169,15 +172,18 @@ static const struct option_row rows[] = {
 	  " and offset in the block.",
 	  parse_detail, AT(recording.copies) },
 	{ 0, "stacks", "off|alloc|waits|all",
-	  "alloc: record the call stack of each allocation, and of each block with --tensors. waits:"
+	  "alloc: record the call stack of each allocation, and of blocks with --tensors. waits:"
 	  " also of each copy, memset and wait for the device. all: also of each launch, which is then"
 	  " recorded by itself. Default: alloc. docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(recording.capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
-	{ 0, "tensors", "all|off",
-	  "all: also record each block that PyTorch's allocator gives to the program or takes back,"
-	  " as the allocator reports it (default off). docs/frameworks.md says what that costs.",
-	  parse_tensors, AT(recording.tensors) },
+	{ 0, "tensors", "sites|all|off",
+	  "sites: also record each block that the allocator of PyTorch, TensorFlow or JAX gives to"
+	  " the program or takes back, with the call stacks of blocks of 1 MiB and more. Those of"
+	  " smaller blocks are taken by chance, the larger the likelier, and sums by line of code are"
+	  " estimates with a stated error. all: with the call stack of each block. Default: off."
+	  " docs/frameworks.md says what that costs.",
+	  parse_tensors, 0 },
 	CAPTURE_OPTIONS_GPU_ROW(
 		AT(recording.capture),
 		" Launches and copies are then recorded one by one, unless --launches and --copies"

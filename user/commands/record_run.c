@@ -190,6 +190,7 @@ static int open_capture(struct run *run)
 	options.count_launches = settings->launches == RECORDING_SUMMARY;
 	options.count_ns = COUNT_NS;
 	options.tensors = settings->tensors;
+	options.tensor_chance = settings->tensor_chance;
 	options.devices_ns = settings->nvml_ns;
 	options.host_ns = settings->host_ns;
 	options.state = &run->pipeline.state;

@@ -284,6 +284,7 @@ static int block_add(struct process *process, struct tensor_device *device,
 					    .made_ns = record->event.ts_ns,
 					    .device = record->device,
 					    .framework = record->framework,
+					    .by_chance = record->flags & MS_TENSOR_CHANCE,
 					    .stack = record->flags & MS_TENSOR_STACK ?
 							     record->event.stack :
 							     0,

@@ -30,6 +30,7 @@ struct tensor_block {
 	uint64_t made_ns; /* CLOCK_MONOTONIC */
 	int32_t device;
 	uint16_t framework; /* enum ms_framework */
+	bool by_chance;     /* whether its stack was taken: ledger/tensor_worth.h */
 	uint32_t stack;     /* id of where it was asked for, of ledger/stacks.h; 0: not known */
 	uint32_t place;     /* the first stack that had the same lines */
 };

@@ -88,39 +88,72 @@ static void put_sites(struct document *document, const struct stacks *stacks,
 	document_table_end(document);
 }
 
+static void put_tensors_title(struct document *document, const struct site_row *rows, size_t count)
+{
+	bool is_estimate = false;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		is_estimate |= rows[i].total.chance.most > 0;
+	string_append_text(&document->text, "Tensors by call stack, at the end or at the exit of"
+					    " their process, and when it had most in tensors");
+	string_append_text(&document->text,
+			   is_estimate ?
+				   ". Call stacks of blocks below 1 MiB were taken by chance:"
+				   " these are estimates, within the error in 95 of 100 cases:" :
+				   ":");
+	document_title(document);
+}
+
+/* The most that one of what a row shows may be off. */
+static uint64_t error_of(const struct site_total *total)
+{
+	const uint64_t live = site_total_live_error(total);
+	const uint64_t at_peak = site_total_at_peak_error(total);
+
+	return live > at_peak ? live : at_peak;
+}
+
+static void put_tensor_row(struct document *document, const struct stacks *stacks,
+			   const struct site_row *row)
+{
+	const struct site_total *total = &row->total;
+
+	document_row(document);
+	report_document_cell_stack(document, stacks, row->stack);
+	document_cell_size(document, true, total->live_bytes);
+	document_cell_count(document, true, total->live_count);
+	document_cell_size(document, true, total->at_peak_bytes);
+	document_cell_size(document, true, error_of(total));
+	document_cell_size(document, true, total->peak_bytes);
+	document_cell_size(document, true, total->alloc_bytes);
+	document_cell_count(document, true, total->allocs);
+	document_row_end(document);
+}
+
 static void put_tensors(struct document *document, const struct report_recording *recording)
 {
 	static const struct document_column columns[] = {
-		{ "Tensors made in", DOCUMENT_TEXT }, { "Live", DOCUMENT_NUMBER },
-		{ "Blocks", DOCUMENT_NUMBER },        { "At the peak", DOCUMENT_NUMBER },
-		{ "Its own peak", DOCUMENT_NUMBER },  { "Given", DOCUMENT_NUMBER },
-		{ "Blocks given", DOCUMENT_NUMBER },  { 0 },
+		{ "Tensors made in", DOCUMENT_TEXT },
+		{ "Live", DOCUMENT_NUMBER },
+		{ "Blocks", DOCUMENT_NUMBER },
+		{ "At the peak", DOCUMENT_NUMBER },
+		{ "Error", DOCUMENT_NUMBER },
+		{ "Its own peak", DOCUMENT_NUMBER },
+		{ "Given", DOCUMENT_NUMBER },
+		{ "Blocks given", DOCUMENT_NUMBER },
+		{ 0 },
 	};
 	size_t count, i;
 	struct site_row *rows =
 		sites_rows(&recording->sites, recording->state, SITES_BY_TENSOR_LINES, &count);
 
 	document->failed |= !rows;
-	if (count) {
-		string_append_text(&document->text,
-				   "Tensors by call stack, at the end or at the exit of their"
-				   " process, and when it had most in tensors:");
-		document_title(document);
-	}
+	if (rows && count)
+		put_tensors_title(document, rows, count);
 	document_table(document, "tensors-by-stack", "Tensors by call stack", columns);
-	for (i = 0; rows && i < count && i < document->top; i++) {
-		const struct site_total *total = &rows[i].total;
-
-		document_row(document);
-		report_document_cell_stack(document, &recording->state->stacks, rows[i].stack);
-		document_cell_size(document, true, total->live_bytes);
-		document_cell_count(document, true, total->live_count);
-		document_cell_size(document, true, total->at_peak_bytes);
-		document_cell_size(document, true, total->peak_bytes);
-		document_cell_size(document, true, total->alloc_bytes);
-		document_cell_count(document, true, total->allocs);
-		document_row_end(document);
-	}
+	for (i = 0; rows && i < count && i < document->top; i++)
+		put_tensor_row(document, &recording->state->stacks, &rows[i]);
 	document_table_end(document);
 	free(rows);
 }

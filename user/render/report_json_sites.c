@@ -22,8 +22,13 @@ static void put_row(struct json *json, const struct stacks *stacks, const struct
 	json_put_u64(json, "live_bytes", row->total.live_bytes);
 	json_put_u64(json, "live_count", row->total.live_count);
 	json_put_u64(json, "peak_bytes", row->total.peak_bytes);
-	if (by == SITES_BY_TENSOR_STACK)
+	if (by == SITES_BY_TENSOR_STACK) {
 		json_put_u64(json, "at_peak_bytes", row->total.at_peak_bytes);
+		json_put_u64(json, "live_error_bytes", site_total_live_error(&row->total));
+		json_put_u64(json, "peak_error_bytes", site_total_peak_error(&row->total));
+		json_put_u64(json, "at_peak_error_bytes", site_total_at_peak_error(&row->total));
+		json_put_u64(json, "alloc_error_bytes", site_total_alloc_error(&row->total));
+	}
 	json_put_u64(json, "alloc_bytes", row->total.alloc_bytes);
 	json_put_u64(json, "allocs", row->total.allocs);
 	json_close(json, '}');

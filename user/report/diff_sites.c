@@ -89,7 +89,7 @@ static bool has_more(const struct site_total *a, const struct site_total *b)
 
 static void join(struct place *place, const struct place *other)
 {
-	sites_add_total(&place->total, &other->total);
+	site_total_add(&place->total, &other->total);
 	if (!has_more(&other->most, &place->most))
 		return;
 	place->stack = other->stack;

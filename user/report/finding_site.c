@@ -41,15 +41,20 @@ const struct tensor_segments *report_finding_segments(const struct report_record
 	return NULL;
 }
 
-/* The blocks that keep most segments. */
+/* The blocks that keep most segments; if no stacks of these were taken, others of that size. */
 static void find_pins(const struct report_recording *recording, struct report_finding *numbered)
 {
 	const struct tensor_segments *at = report_finding_segments(recording, numbered->finding);
+	size_t i;
 
-	if (!at || !at->pins_count)
+	if (!at)
 		return;
-	numbered->stack = stacks_find(&recording->state->stacks, at->pins->stack);
-	numbered->stack_bytes = at->pins->block_bytes * at->pins->blocks;
+	for (i = 0; i < at->pins_count && !numbered->stack; i++) {
+		if (at->pins[i].block_bytes != at->pins->block_bytes)
+			continue;
+		numbered->stack = stacks_find(&recording->state->stacks, at->pins[i].stack);
+		numbered->stack_bytes = at->pins[i].block_bytes * at->pins[i].blocks;
+	}
 }
 
 void report_finding_find_site(const struct report_recording *recording,

@@ -278,7 +278,7 @@ static const char *not_asked(const struct gate_condition *condition, enum findin
 		return "when GPUs had work was not measured: record with --gpu-time";
 	case RULE_BLIND_TO_TENSORS:
 		return "no framework was seen to say what its allocator does: record PyTorch with"
-		       " --tensors=all";
+		       " --tensors=sites";
 	default:
 		return NULL;
 	}

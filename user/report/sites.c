@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "ledger/tensor_worth.h"
 #include "ledger/usage.h"
 
 #define SITES_OF_TENSORS (SITES_BY_TENSORS - SITES_BY_MEMORY_COUNT + 1)
@@ -107,36 +108,17 @@ static bool has_site(const struct stack *stack, enum sites_by by)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void hold(struct site *site, uint64_t bytes)
+/* Blocks are counted in parts, as tensors are. */
+static struct tensor_worth worth_of(uint64_t bytes)
 {
-	struct site_total *total = &site->total;
-
-	total->live_bytes += bytes;
-	total->live_count++;
-	if (total->live_bytes > total->peak_bytes)
-		total->peak_bytes = total->live_bytes;
-}
-
-/* What was allocated before it was looked at may be freed: it is not below 0. */
-static void release(struct site *site, uint64_t bytes)
-{
-	struct site_total *total = &site->total;
-
-	total->live_bytes -= bytes < total->live_bytes ? bytes : total->live_bytes;
-	total->live_count -= total->live_count > 0;
-}
-
-static void add_alloc(struct site *site, uint64_t bytes)
-{
-	hold(site, bytes);
-	site->total.alloc_bytes += bytes;
-	site->total.allocs++;
+	return (struct tensor_worth){ .bytes = bytes, .parts = TENSOR_WORTH_PARTS };
 }
 
 static int apply(struct sites *sites, const struct state *state, uint64_t process,
 		 const struct allocation *allocation, bool freed)
 {
 	const struct stack *stack = stacks_find(&state->stacks, allocation->stack);
+	const struct tensor_worth worth = worth_of(allocation->size_bytes);
 	enum sites_by by;
 
 	if (!stack) {
@@ -151,11 +133,11 @@ static int apply(struct sites *sites, const struct state *state, uint64_t proces
 		if (!site)
 			return sites->others ? 0 : -ENOMEM;
 		if (freed) {
-			release(site, allocation->size_bytes);
+			site_total_release(&site->total, &worth);
 			continue;
 		}
 		site->row = allocation->row;
-		add_alloc(site, allocation->size_bytes);
+		site_total_add_alloc(&site->total, &worth);
 	}
 	return 0;
 }
@@ -180,7 +162,7 @@ static void clear_live(struct sites *sites, uint64_t process, bool tensors)
 
 	for (site = first_of(sites, process); site; site = next_of(sites, site))
 		if (is_of_tensors(site->by) == tensors)
-			site->total.live_bytes = site->total.live_count = 0;
+			site_total_clear(&site->total);
 }
 
 static void end(struct sites *sites, uint64_t process)
@@ -202,7 +184,7 @@ static void note_peak(struct site *site, const struct site *all)
 	if (site->peaks == all->peaks)
 		return;
 	site->peaks = all->peaks;
-	site->total.at_peak_bytes = site->total.live_bytes;
+	site_total_note_peak(&site->total);
 }
 
 static struct site *all_tensors(const struct sites *sites, uint64_t process)
@@ -244,16 +226,33 @@ static int tensor_sites(struct sites *sites, uint64_t process, const struct stac
 	return (int)count;
 }
 
+/* Whether its stack was taken or not. Returns 0 or -ENOMEM. */
+static int note_chance(struct sites *sites, uint64_t process, const struct tensor_block *block)
+{
+	const struct tensor_worth worth = tensor_worth(block);
+	struct site *all;
+
+	if (!block->by_chance || !block->bytes)
+		return 0;
+	all = site_of(sites, process, NULL, SITES_BY_TENSORS);
+	if (all && worth.bytes > all->total.chance.most)
+		all->total.chance.most = worth.bytes;
+	return all || sites->others ? 0 : -ENOMEM;
+}
+
 static int apply_block(struct sites *sites, const struct state *state, uint64_t process,
 		       const struct tensor_block *block, bool given)
 {
 	const struct stack *stack = stacks_find(&state->stacks, block->stack);
+	const struct tensor_worth worth = tensor_worth(block);
 	size_t places[SITES_OF_TENSORS];
 	struct site *all;
 	int count, i;
 
+	if (note_chance(sites, process, block))
+		return -ENOMEM;
 	if (!block->bytes || !stack) {
-		sites->unknown_tensors += given && block->bytes;
+		sites->unknown_tensors += given && block->bytes && !block->by_chance;
 		return 0;
 	}
 	count = tensor_sites(sites, process, stack, places);
@@ -265,9 +264,9 @@ static int apply_block(struct sites *sites, const struct state *state, uint64_t 
 
 		note_peak(site, all);
 		if (given)
-			add_alloc(site, block->bytes);
+			site_total_add_alloc(&site->total, &worth);
 		else
-			release(site, block->bytes);
+			site_total_release(&site->total, &worth);
 	}
 	all->peaks += given && all->total.live_bytes == all->total.peak_bytes;
 	return 0;
@@ -293,11 +292,15 @@ static int look_at_tensors(struct sites *sites, const struct state *state,
 	note_peaks(sites, key);
 	clear_live(sites, key, true);
 	for (i = 0; i < tensors->count && count >= 0; i++) {
-		const struct stack *stack = stacks_find(&state->stacks, tensors->blocks[i].stack);
+		const struct tensor_block *block = &tensors->blocks[i];
+		const struct stack *stack = stacks_find(&state->stacks, block->stack);
+		const struct tensor_worth worth = tensor_worth(block);
 
+		if (note_chance(sites, key, block))
+			return -ENOMEM;
 		count = stack ? tensor_sites(sites, key, stack, places) : 0;
 		for (j = 0; j < count; j++)
-			hold(&sites->list[places[j]], tensors->blocks[i].bytes);
+			site_total_hold(&sites->list[places[j]].total, &worth);
 	}
 	all = all_tensors(sites, key);
 	if (all)
@@ -318,6 +321,7 @@ static int look_at_memory(struct sites *sites, const struct state *state,
 		for (i = 0; i < process->ledgers[which].count; i++) {
 			const struct allocation *block = &process->ledgers[which].entries[i];
 			const struct stack *stack = stacks_find(&state->stacks, block->stack);
+			const struct tensor_worth worth = worth_of(block->size_bytes);
 
 			if (!stack || !usage_is_held(block->space))
 				continue;
@@ -327,7 +331,7 @@ static int look_at_memory(struct sites *sites, const struct state *state,
 
 				if (site) {
 					site->row = block->row;
-					hold(site, block->size_bytes);
+					site_total_hold(&site->total, &worth);
 				} else if (has_site(stack, by) && !sites->others) {
 					return -ENOMEM;
 				}
@@ -423,16 +427,6 @@ static int by_peak(const void *one, const void *other)
 	return order ? order : strcmp(a->owner ? a->owner : "", b->owner ? b->owner : "");
 }
 
-void sites_add_total(struct site_total *to, const struct site_total *from)
-{
-	to->live_bytes += from->live_bytes;
-	to->live_count += from->live_count;
-	to->peak_bytes += from->peak_bytes;
-	to->at_peak_bytes += from->at_peak_bytes;
-	to->alloc_bytes += from->alloc_bytes;
-	to->allocs += from->allocs;
-}
-
 /* Whether it is one of those that all memory is divided into. */
 static bool is_row(const struct site *site, const struct stack *stack, enum sites_by by)
 {
@@ -448,8 +442,11 @@ static void end_peak(const struct sites *sites, const struct site *site, struct 
 {
 	const struct site *all = all_tensors(sites, site->process);
 
-	if (all && site->peaks != all->peaks)
-		total->at_peak_bytes = site->total.live_bytes;
+	if (!all)
+		return;
+	total->chance.most = all->total.chance.most;
+	if (site->peaks != all->peaks)
+		site_total_note_peak(total);
 }
 
 static size_t collect(const struct sites *sites, const struct state *state, enum sites_by by,
@@ -470,6 +467,7 @@ static size_t collect(const struct sites *sites, const struct state *state, enum
 			continue;
 		if (is_of_tensors(by))
 			end_peak(sites, site, &sorting.row.total);
+		site_total_round(&sorting.row.total);
 		if (stack && by != SITES_BY_OWNER)
 			sorting.likeness = is_by_lines(by) ? stacks_lines(stack) : stack->likeness;
 		list[count++] = sorting;
@@ -485,7 +483,7 @@ static void merge(struct site_row *row, uint64_t *peak, const struct site_row *f
 		row->stack = from->stack;
 		row->owner = from->owner;
 	}
-	sites_add_total(&row->total, &from->total);
+	site_total_add(&row->total, &from->total);
 }
 
 struct site_row *sites_rows(const struct sites *sites, const struct state *state, enum sites_by by,
@@ -529,8 +527,11 @@ void sites_each(const struct sites *sites, const struct state *state, const stru
 	for (site = first_of(sites, key); site; site = next_of(sites, site)) {
 		const struct stack *stack = stacks_find(&state->stacks, site->stack);
 
+		struct site_total total = site->total;
+
+		site_total_round(&total);
 		if (stack && site->by == SITES_BY_STACK)
-			call(context, stack, &site->total);
+			call(context, stack, &total);
 	}
 }
 

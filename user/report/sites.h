@@ -14,17 +14,7 @@
 #include "base/map.h"
 #include "event/event.h"
 #include "ledger/state.h"
-
-/* What allocations from one place come to. */
-struct site_total {
-	uint64_t live_bytes, live_count; /* in the end; of a process that has ended: then */
-	uint64_t peak_bytes;             /* the most at a time, of each process by itself */
-	uint64_t at_peak_bytes;          /* of tensors: when the process had most in all of them */
-	uint64_t alloc_bytes, allocs;    /* in all */
-};
-
-/* Adds places up. Their peaks were not at one time, so the sum of those is the most it can be. */
-void sites_add_total(struct site_total *to, const struct site_total *from);
+#include "report/site_total.h"
 
 enum sites_by {
 	SITES_BY_STACK, /* all of its frames */

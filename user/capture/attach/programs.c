@@ -132,6 +132,7 @@ static void size_stacks(struct memscope_bpf *skeleton, const struct programs_opt
 	skeleton->rodata->settings.stack_ops = options->stack_ops;
 	skeleton->rodata->settings.stack_depth = options->stack_depth;
 	skeleton->rodata->settings.stack_kinds = options->stack_kinds;
+	skeleton->rodata->settings.tensor_chance = options->tensor_chance;
 	if (!options->stack_ops)
 		return;
 	bpf_map__set_max_entries(skeleton->maps.ms_stack_ranges, STACK_PROCESSES);
@@ -221,6 +222,7 @@ int programs_try(enum strategy strategy)
 						  .stack_kinds = UINT32_MAX,
 						  .markers = &markers,
 						  .tensors = true,
+						  .tensor_chance = true,
 						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
 	int err;

@@ -37,7 +37,8 @@ struct programs_options {
 	const struct marker_rows *markers; /* NULL: none */
 	bool marks;                        /* what `memscope-bpf mark` says is wanted */
 	bool tensors;                      /* what allocators of frameworks say of themselves */
-	bool governed; /* probes of bulk calls can be removed, and their ends not be watched */
+	bool tensor_chance; /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
+	bool governed;      /* probes of bulk calls can be removed, and their ends not be watched */
 };
 
 /* Whether this kernel can walk call stacks, and we may ask it. */

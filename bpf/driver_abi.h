@@ -7,9 +7,10 @@
 
 /* clang-format off */
 #define MS_OBJECT_ACTIONS(X) \
-	X(ALLOC, "alloc") \
-	X(FREE,  "free")  /* with everything below it */ \
-	X(DUP,   "dup")   /* another name of the same memory */
+	X(ALLOC,  "alloc") \
+	X(FREE,   "free")   /* with everything below it */ \
+	X(DUP,    "dup")    /* another name of the same memory */ \
+	X(MISSED, "missed") /* none: the process had files of the driver, and until now was not seen */
 /* clang-format on */
 
 enum ms_object_action {

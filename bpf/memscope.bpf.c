@@ -75,16 +75,24 @@ int ms_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The same of ioctl() in the C library, whose arguments are those of the system call. */
+/*
+ * The same of ioctl() in the C library, whose arguments are those of the system call; and of the
+ * stub by which CUDA's driver calls it. Then both see a call, and the inner return reports it.
+ */
 SEC("kprobe")
 int ms_ioctl_session(struct pt_regs *ctx)
 {
+	__u64 cookie;
+
 	if (PT_REGS_IP(ctx) != bpf_get_func_ip(ctx)) {
 		if (stopped != MS_STOP_ALL)
 			ioctl_leave(ctx);
 		return 0;
 	}
-	return stopped || !ioctl_enter(ctx);
+	cookie = bpf_get_attach_cookie(ctx);
+	if (stopped || (MS_COOKIE_FILE(cookie) && !ms_admits(cookie)))
+		return 1;
+	return !ioctl_enter(ctx);
 }
 
 SEC("kprobe")

@@ -204,8 +204,8 @@ steps() {
 @test "two programs that call their devices 0: each byte is under the UUID of its own" {
 	local i
 
-	# What a child asks the kernel for before it is attached to is not seen.
-	export SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
+	# Where CUDA's driver is not probed in all processes, what a child asks for before it is attached to is not seen.
+	sees_first_calls || export SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms
 	mkfifo to from to2 from2
 	# shellcheck disable=SC2016 # for the other shell
 	record_start -f -o run.mscope --nvml=100ms -- sh -c 'cat to2 | CUDA_VISIBLE_DEVICES=1 "$0" | cat > from2 &
@@ -241,4 +241,40 @@ steps() {
 	"$MEMSCOPE" report -f text --to=mark:step-1 run.mscope > text
 	grep -q "in all, as NVML says  *$FIRST  *108 MiB" text || fail "$(cat text)"
 	grep -q "in all, as NVML says  *$SECOND  *124 MiB" text || fail "$(cat text)"
+}
+
+# Twenty children, one after another, each of which asks for memory as soon as it runs. Prints of each, one a
+# line, what nothing explains, what is from before, and whether it is said that objects were missed.
+children_ask_at_once() {
+	local i
+
+	mkfifo to from
+	exec 6<> to 7<> from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start "$@" -f -o run.mscope --nvml=100ms -- sh -c 'for i in $(seq 20); do
+		{ echo; read -r _; } < to | "$0" > from || exit; done' "$WORKLOADS/held"
+	for ((i = 0; i < 20; i++)); do
+		read -r -t 60 _ <&7 || fail "no answer"
+		before=$(answers)
+		wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+		echo >&6
+	done
+	record_wait
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+	jq -c '.recordings[0].processes[] | select(.nvml) |
+		[.nvml.unexplained_bytes, .nvml.before_attach_bytes, (.driver // {}).missed_until_ns != null]' report.json
+}
+
+@test "a child that asks the driver for memory at once: none of it is missed" {
+	sees_first_calls || skip "the kernel cannot probe a file in all processes, and only those that count"
+	children_ask_at_once > said
+	assert_equal "$(sort said | uniq -c | tr -s ' ')" " 20 [0,0,false]"
+}
+
+@test "a child that is attached to too late: it is said, and nothing of it is unexplained" {
+	children_ask_at_once --attach=process > said
+	assert_equal "$(wc -l < said)" 20
+	# Whichever was in time: what was not seen is from before, and is said.
+	run ! grep -vE '^\[0,(0,(false|true)|[1-9][0-9]*,true)\]$' said
 }

@@ -41,6 +41,12 @@ time_to_attach() {
 	esac
 }
 
+# Whether a child's calls are seen from its first one on, since CUDA's files are probed in all processes.
+sees_first_calls() {
+	# shellcheck disable=SC2086 # may be empty
+	[ -z "$MASK" ] && "$MEMSCOPE" check | grep -qE "^ +ok +uprobe_session "
+}
+
 setup() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	cd "$BATS_TEST_TMPDIR" || exit 1

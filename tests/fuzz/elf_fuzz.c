@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "elf/elf_dynamic.h"
+#include "elf/elf_stub.h"
 #include "elf/elf_symbols.h"
 #include "elf/elf_usdt.h"
 
@@ -65,6 +66,7 @@ static void read_probes(int fd, size_t size)
 {
 	int result = elf_each_usdt(fd, visit_probe, &size);
 
+	fuzz_check(elf_stub_find(fd, "malloc") <= size);
 	fuzz_check(result == 0 || result == -ENOEXEC || result == -EBADMSG || result == -EFBIG);
 }
 

@@ -224,6 +224,7 @@ struct live_newcomer {
 	uint64_t began_ns;
 	uint32_t if_late;
 	enum log_level level;
+	bool named; /* by the user: no child of another target, and not found */
 };
 int live_add_target(struct live *live, const struct live_newcomer *newcomer,
 		    struct target **target);

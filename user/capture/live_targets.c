@@ -46,12 +46,27 @@ static int feed_unread(struct live *live, struct target *target)
 	return live_feed(live, &record, sizeof(record));
 }
 
+/* What it asked the driver's kernel part for, before that was seen. */
+static int feed_missed_objects(struct live *live, struct target *target)
+{
+	struct ms_object record;
+
+	if (!target->ioctl.missed_ns || target->ioctl.missed_said)
+		return 0;
+	target->ioctl.missed_said = true;
+	record = record_missed_objects(target);
+	return live_feed(live, &record, sizeof(record));
+}
+
 /* Once for each: which libraries cannot be opened, or export functions that are not known. */
 static int feed_libraries(struct live *live, struct target *target)
 {
 	struct ms_newer record;
 	int err = feed_unread(live, target);
 	size_t i;
+
+	if (!err)
+		err = feed_missed_objects(live, target);
 
 	for (i = 0; !err && i < target->count; i++) {
 		struct attachment *attachment = &target->attachments[i];
@@ -155,6 +170,7 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 	if (newcomer->began_ns)
 		target->began_ns = newcomer->began_ns;
 	target->attached_ns = clock_monotonic_ns();
+	target->named = newcomer->named;
 	if (newcomer->program)
 		set_comm(target, newcomer->program);
 	err = live_watch_exit(live, target);
@@ -187,7 +203,8 @@ static int attach_to_pid(struct live *live, pid_t pid)
 	err = live_add_target(live,
 			      &(struct live_newcomer){ .pid = pid,
 						       .if_late = MS_ATTACH_RUNNING,
-						       .level = LOG_ERROR },
+						       .level = LOG_ERROR,
+						       .named = true },
 			      &target);
 	if (!err && !target->mapped && !target->unread)
 		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
@@ -380,6 +397,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	stack_taker_look(live->stacks, target->pid);
 	live_announce_if_late(live, target, process->event.ts_ns, now_ns,
 			      MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
+	feed_missed_objects(live, target);
 }
 
 /* What comes out of the rings. */
@@ -526,8 +544,10 @@ static int start_command(struct live *live)
 	live->spawned = true;
 	stack_taker_expect(live->stacks, live->spawn.pid, name);
 	err = live_add_target(live,
-			      &(struct live_newcomer){
-				      .pid = live->spawn.pid, .program = name, .level = LOG_ERROR },
+			      &(struct live_newcomer){ .pid = live->spawn.pid,
+						       .program = name,
+						       .level = LOG_ERROR,
+						       .named = true },
 			      &target);
 	stack_taker_wait(live->stacks, TABLES_MS);
 	return err;

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -65,4 +67,12 @@ uint32_t nvidia_driver_version(void)
 	uint32_t version = read_version("/sys/module/nvidia/version");
 
 	return version ? version : read_version("/proc/driver/nvidia/version");
+}
+
+dev_t nvidia_test_device(void)
+{
+	const char *path = getenv("MEMSCOPE_TEST_DEVICES");
+	struct stat status;
+
+	return path && !stat(path, &status) ? status.st_dev : 0;
 }

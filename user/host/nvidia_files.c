@@ -11,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "host/nvidia_driver.h"
+
 #define NVIDIA_MAJOR 195
 #define CONTROL_MINOR 255
 #define FILE_BYTES 16384
@@ -202,6 +204,14 @@ static bool may_be_nvidia(int directory, const char *name)
 	return !strncmp(path, "/dev/", 5) || strstr(path, "nvidia");
 }
 
+/* Whether it stands for one of the driver's in a test. */
+static bool is_test_file(const struct statx *status)
+{
+	const dev_t device = nvidia_test_device();
+
+	return device && device == makedev(status->stx_dev_major, status->stx_dev_minor);
+}
+
 /* Returns how many descriptors there are, or -errno. */
 static int scan_directory(const char *path, const struct nvidia_majors *majors,
 			  struct nvidia_files *files)
@@ -219,9 +229,12 @@ static int scan_directory(const char *path, const struct nvidia_majors *majors,
 	while ((entry = readdir(directory))) {
 		count += entry->d_name[0] != '.';
 		if (entry->d_name[0] == '.' || !may_be_nvidia(fd, entry->d_name) ||
-		    statx(fd, entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE, &status) ||
-		    !S_ISCHR(status.stx_mode))
+		    statx(fd, entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE, &status))
 			continue;
+		if (!S_ISCHR(status.stx_mode)) {
+			files->control += is_test_file(&status);
+			continue;
+		}
 		file = nvidia_file_of(majors, makedev(status.stx_rdev_major, status.stx_rdev_minor),
 				      &number);
 		count_file(file, number, files);

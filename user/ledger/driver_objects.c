@@ -276,6 +276,10 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 {
 	struct driver_objects *objects = &process->driver;
 
+	if (record->action == MS_OBJECT_MISSED) {
+		objects->missed_ns = record->event.ts_ns;
+		return 0;
+	}
 	objects->seen = true;
 	if (record->status) {
 		objects->failures += record->status == NO_MEMORY;
@@ -288,6 +292,7 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 		object_free(objects, record->client, record->object);
 		return 0;
 	case MS_OBJECT_DUP: /* no memory of its own */
+	case MS_OBJECT_MISSED:
 	case MS_OBJECT_ACTIONS_COUNT:
 		break;
 	}
@@ -332,6 +337,12 @@ void driver_objects_end(struct driver_objects *objects)
 	forget(objects);
 }
 
+void driver_objects_exec(struct driver_objects *objects)
+{
+	driver_objects_end(objects);
+	objects->missed_ns = 0;
+}
+
 void driver_objects_restart(struct driver_objects *objects)
 {
 	size_t i;
@@ -358,6 +369,8 @@ void driver_objects_add(struct driver_objects *sum, const struct driver_objects 
 
 	sum->seen |= objects->seen;
 	sum->failures += objects->failures;
+	if (objects->missed_ns > sum->missed_ns)
+		sum->missed_ns = objects->missed_ns;
 	total_add(&sum->device, &objects->device);
 	total_add(&sum->host, &objects->host);
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)

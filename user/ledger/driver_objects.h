@@ -111,6 +111,7 @@ struct driver_objects {
 	uint32_t asking_count;
 
 	bool seen;                  /* any at all */
+	uint64_t missed_ns;         /* until then they were not seen; 0: they were all the time */
 	struct driver_total device; /* of the device, all causes */
 	struct driver_total host;   /* of the host: the driver's own, and page-locked */
 	struct driver_total causes[DRIVER_CAUSES_COUNT]; /* of the device */
@@ -123,8 +124,11 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 /* A call is over: objects that were made in it are on its device. -1: that is not known. */
 void driver_objects_call(struct driver_objects *objects, const struct event *event, int32_t device);
 
-/* The process is gone, or executes another program. */
+/* The process is gone. */
 void driver_objects_end(struct driver_objects *objects);
+
+/* It executes another program. */
+void driver_objects_exec(struct driver_objects *objects);
 
 /* Peaks begin anew, with what is live. */
 void driver_objects_restart(struct driver_objects *objects);

@@ -354,6 +354,12 @@ static void take_apart(const struct nvml_sample *sample, bool held_before, uint6
 		(int64_t)(sample->used_bytes - seen(sample) - parts->before_bytes);
 }
 
+/* From before its calls, or its requests of the driver, were seen. */
+static bool may_hold_more(const struct process *process)
+{
+	return state_may_hold_more(process) || process->driver.missed_ns;
+}
+
 bool nvml_account_parts(const struct process *process, struct nvml_parts *parts)
 {
 	const struct nvml_account *account = &process->nvml;
@@ -361,7 +367,7 @@ bool nvml_account_parts(const struct process *process, struct nvml_parts *parts)
 	*parts = (struct nvml_parts){ 0 };
 	if (!account->count)
 		return false;
-	take_apart(&account->last, state_may_hold_more(process),
+	take_apart(&account->last, may_hold_more(process),
 		   account->count > 1 ? account->least_bytes : UINT64_MAX, parts);
 	return true;
 }
@@ -384,7 +390,7 @@ void nvml_account_device(const struct process *process, size_t which, struct nvm
 					.used_bytes = place->used_bytes,
 					.known = sample_of(account, place, &sample) };
 	if (out->known)
-		take_apart(&sample, state_may_hold_more(process),
+		take_apart(&sample, may_hold_more(process),
 			   place->count ? place->least_bytes : UINT64_MAX, &out->parts);
 }
 

@@ -321,7 +321,7 @@ static int apply_exec(struct process *process, const struct event *event, struct
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	process_identity_rename(process);
 	allocations_end(process, 0, change);
-	driver_objects_end(&process->driver);
+	driver_objects_exec(&process->driver);
 	tensors_exec(&process->tensors);
 	nvml_account_forget(&process->nvml);
 	objects_end_all(process);

@@ -70,7 +70,7 @@ void json_process_driver(struct json *json, const struct process *process)
 	size_t i;
 
 	json_name(json, "driver");
-	if (!driver->seen) {
+	if (!driver->seen && !driver->missed_ns) {
 		json_null(json);
 		return;
 	}
@@ -84,6 +84,7 @@ void json_process_driver(struct json *json, const struct process *process)
 	json_close(json, '}');
 	put_driver_devices(json, process);
 	json_put_u64(json, "out_of_memory", driver->failures);
+	json_put_if(json, "missed_until_ns", driver->missed_ns, driver->missed_ns);
 	json_close(json, '}');
 }
 

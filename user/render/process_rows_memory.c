@@ -141,6 +141,22 @@ static void list_driver_devices(const struct process_rows *rows)
 	}
 }
 
+/* Of what was asked for before, nothing more can be known. */
+static void list_driver_missed(const struct process_rows *rows)
+{
+	const struct driver_objects *driver = &rows->process->driver;
+	struct document *document = rows->document;
+
+	if (!driver->missed_ns || !process_rows_begin(rows))
+		return;
+	string_append_text(&document->text, "from before its ioctls were seen, at ");
+	report_append_time(&document->text, rows->recording, driver->missed_ns);
+	document_cell(document);
+	document_cell_size(document, false, 0);
+	document_cell_size(document, false, 0);
+	document_row_end(document);
+}
+
 void process_rows_driver(const struct process_rows *rows)
 {
 	const struct driver_objects *driver = &rows->process->driver;
@@ -151,6 +167,7 @@ void process_rows_driver(const struct process_rows *rows)
 	list_driver_total(rows, "in all, of the device", &driver->device);
 	list_driver_devices(rows);
 	list_driver_total(rows, "of the host", &driver->host);
+	list_driver_missed(rows);
 }
 
 static void list_nvml_parts(const struct process_rows *rows, const char *uuid,

@@ -498,6 +498,10 @@ static void append_notes(const struct page *page, const struct process *process)
 				   "  Calls were not followed to their ends (--no-return): whether"
 				   " they succeeded, and what is live, is not known.\n");
 	append_held_before(page, process);
+	if (process->driver.missed_ns)
+		string_append_text(page->out,
+				   "  What was asked of the driver before its ioctls were seen is"
+				   " not in what it holds.\n");
 }
 
 static void append_tensors(const struct page *page, const struct process *process)

@@ -363,9 +363,11 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 			  const struct attachment_site *site, struct detacher *detacher)
 {
 	const bool session = programs_strategy(programs) == STRATEGY_SESSION;
-	const uint64_t cookie = 0;
+	const uint64_t cookie = MS_COOKIE_OF_FILE(0ull, site->file);
 	const struct link_site link_site = { .path = site->path,
-					     .offsets = &site->library->ioctl_offset,
+					     .offsets = site->pid ?
+								&site->library->ioctl_offset :
+								&site->library->ioctl_stub_offset,
 					     .cookies = &cookie,
 					     .count = 1,
 					     .pid = site->pid };
@@ -382,8 +384,9 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 					 session ? PROGRAM_IOCTL_SESSION : PROGRAM_IOCTL_ENTRY,
 					 &link_site, false));
 	if (err)
-		log_debug("%s: cannot attach to ioctl of process %d: %s", site->library->name,
-			  site->pid, strerror(-err));
+		log_debug("%s: cannot attach to ioctl of %s %d: %s", site->library->name,
+			  site->pid ? "process" : "all processes, file",
+			  site->pid ? site->pid : (int)site->file, strerror(-err));
 	return hold_or_close(attachment, err);
 }
 

@@ -27,6 +27,7 @@ struct attachment {
 	uint32_t *refused;      /* rows of those that the kernel did not let have one */
 	size_t refused_count, refused_capacity;
 	bool new_said;      /* its functions that are not known have been reported */
+	bool sees_ioctls;   /* in every process: those that the library makes are seen, too */
 	bool may_pass;      /* nothing is attached, but the next attempt may succeed */
 	bool seen;          /* by attachment_mapped() */
 	size_t plain;       /* of what was seen, functions without a probe; see there */
@@ -62,8 +63,9 @@ int attachment_open(struct attachment *attachment, struct programs *programs,
 void attachment_share(struct attachment *attachment, const struct attachment *shared);
 
 /*
- * The same for ioctl() of a C library (`site`'s library has it): what the process asks NVIDIA's
- * kernel driver for. Without it that is unknown, and all else is not.
+ * The same for ioctl() of a C library (`site`'s library has it); or, in every process, for the stub
+ * by which CUDA's driver calls that: what processes ask NVIDIA's kernel driver for. Without it that
+ * is unknown, and all else is not. `fds` is NULL then.
  */
 int attachment_open_ioctl(struct attachment *attachment, struct programs *programs,
 			  const struct attachment_site *site, struct detacher *detacher);

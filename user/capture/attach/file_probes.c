@@ -23,6 +23,7 @@
 struct probed_file {
 	const struct library *library;
 	struct attachment attachment;
+	struct attachment ioctl; /* `fds` is NULL if there is none */
 	uint32_t number;
 	int lease_fd;  /* -1: none */
 	bool open;     /* what its probes see is recorded */
@@ -59,6 +60,13 @@ static void give_back(struct probed_file *file)
 	file->lease_fd = -1;
 }
 
+static void close_probes(struct probed_file *file)
+{
+	if (file->ioctl.fds)
+		attachment_close(&file->ioctl);
+	attachment_close(&file->attachment);
+}
+
 void file_probes_close(struct file_probes *probes)
 {
 	if (!probes)
@@ -66,7 +74,7 @@ void file_probes_close(struct file_probes *probes)
 	while (probes->count) {
 		struct probed_file *file = probes->files[--probes->count];
 
-		attachment_close(&file->attachment);
+		close_probes(file);
 		give_back(file);
 		free(file);
 	}
@@ -177,6 +185,21 @@ void file_probes_release(struct file_probes *probes)
 			let_in(probes, probes->files[i]);
 }
 
+/*
+ * What the library asks NVIDIA's kernel driver for, from a process's first request on. The C
+ * library is not probed in every process, which would cost those that never use CUDA. Only a
+ * session does without the return where the entry was of no interest.
+ */
+static void attach_ioctl(struct file_probes *probes, struct probed_file *file,
+			 const struct attachment_site *site)
+{
+	if (programs_strategy(probes->programs) != STRATEGY_SESSION ||
+	    !site->library->ioctl_stub_offset)
+		return;
+	file->attachment.sees_ioctls =
+		!attachment_open_ioctl(&file->ioctl, probes->programs, site, probes->detacher);
+}
+
 static void attach(struct file_probes *probes, struct probed_file *file, int fd)
 {
 	const struct library *library = file->library;
@@ -192,6 +215,7 @@ static void attach(struct file_probes *probes, struct probed_file *file, int fd)
 		attachment_close(&file->attachment);
 		return;
 	}
+	attach_ioctl(probes, file, &site);
 	file->attachment.attached_ns = UINT64_MAX;
 	file->probed = true;
 	if (!probes->holds)
@@ -362,7 +386,7 @@ const struct library *file_probes_give_up(struct file_probes *probes)
 		if (!file->probed || !(file->replaced || is_being_broken(file)))
 			continue;
 		programs_shut_file(probes->programs, file->number);
-		attachment_close(&file->attachment);
+		close_probes(file);
 		file->probed = file->open = false;
 		file->given_up = true;
 		return file->library;

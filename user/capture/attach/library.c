@@ -13,6 +13,7 @@
 #include "event/ask.h"
 #include "event/probe.h"
 #include "elf/elf_code.h"
+#include "elf/elf_stub.h"
 #include "elf/elf_symbols.h"
 #include "elf/elf_usdt.h"
 
@@ -483,6 +484,8 @@ static int read_functions(struct library *library, int fd, const struct library_
 	library->readable = !err;
 	library->go = library->readable && elf_code_is_go(fd);
 	if (library->points_count) {
+		if (probe_at(library->points->row)->layer == MS_LAYER_DRIVER)
+			library->ioctl_stub_offset = elf_stub_find(fd, "ioctl");
 		distrust_err = distrust_targets(library, fd);
 		if (!distrust_err)
 			distrust_err = read_new(library, fd);

@@ -64,6 +64,7 @@ struct library {
 	bool readable;         /* a 64-bit ELF file for this machine */
 	bool go;               /* made by the Go toolchain */
 	uint64_t ioctl_offset; /* in the file, if it is a C library: of ioctl(); 0: it is none */
+	uint64_t ioctl_stub_offset; /* if it is a driver: of the stub by which it calls ioctl() */
 	/* Of frameworks' allocators: a row is one of bpf/frameworks.def. */
 	struct library_point frameworks[FRAMEWORK_ROWS_COUNT];
 	size_t frameworks_count;

@@ -141,24 +141,10 @@ static void size_stacks(struct memscope_bpf *skeleton, const struct programs_opt
 	bpf_map__set_max_entries(skeleton->maps.ms_python_codes, MS_PYTHON_CODES);
 }
 
-/*
- * What tests have in place of NVIDIA's devices: the file system of a directory, by its number as
- * the kernel writes it. 0: none.
- */
-static uint32_t test_device(void)
-{
-	const char *path = getenv("MEMSCOPE_TEST_DEVICES");
-	struct stat status;
-
-	if (!path || stat(path, &status))
-		return 0;
-	return major(status.st_dev) << 20 | minor(status.st_dev);
-}
-
 /* As the kernel has it. */
-static uint32_t device_number(const struct stat *status)
+static uint32_t device_number(dev_t device)
 {
-	return major(status->st_dev) << 20 | minor(status->st_dev);
+	return major(device) << 20 | minor(device);
 }
 
 static void set_markers(struct memscope_bpf *skeleton, const struct marker_rows *markers)
@@ -170,7 +156,7 @@ static void set_markers(struct memscope_bpf *skeleton, const struct marker_rows 
 		skeleton->rodata->marker_rows[i] = markers->rows[i].kernel;
 	skeleton->rodata->marker_rows[MS_MARKER_ROW_COMMAND] = marker_row_command;
 	if (!stat("/proc/self/ns/pid", &space)) {
-		skeleton->rodata->settings.pid_space_device = device_number(&space);
+		skeleton->rodata->settings.pid_space_device = device_number(space.st_dev);
 		skeleton->rodata->settings.pid_space = space.st_ino;
 	}
 }
@@ -203,7 +189,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	size_stacks(skeleton, options);
 	set_markers(skeleton, options->markers);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
-	skeleton->rodata->settings.test_device = test_device();
+	skeleton->rodata->settings.test_device = device_number(nvidia_test_device());
 	size_rings(skeleton, options->ring_bytes, cpus);
 	return memscope_bpf__load(skeleton);
 }

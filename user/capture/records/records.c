@@ -53,6 +53,20 @@ struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
 	return record;
 }
 
+struct ms_object record_missed_objects(const struct target *target)
+{
+	return (struct ms_object){
+		.event = { .ts_ns = target->ioctl.missed_ns,
+			   .start_ns = target->start_ns,
+			   .pid = target->pid,
+			   .tid = target->pid,
+			   .type = MS_TYPE_OBJECT,
+			   .size = sizeof(struct ms_object) },
+		.row = MS_NO_ROW,
+		.action = MS_OBJECT_MISSED,
+	};
+}
+
 struct ms_unread record_unread(const struct target *target)
 {
 	struct ms_unread record = {

@@ -17,6 +17,9 @@ struct ms_process record_attach(const struct target *target);
  */
 struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns);
 
+/* That it asked the driver's kernel part for something before that was seen. */
+struct ms_object record_missed_objects(const struct target *target);
+
 /* That a library of the process, target->unread, cannot be opened. */
 struct ms_unread record_unread(const struct target *target);
 

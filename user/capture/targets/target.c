@@ -28,6 +28,7 @@ void target_executed(struct target *target, const struct ms_process *execution)
 
 	memcpy(target->comm, execution->comm, sizeof(target->comm));
 	target_markers_executed(&target->markers, by_first_thread);
+	target_ioctl_executed(&target->ioctl, by_first_thread, execution->event.ts_ns);
 	while (i--) {
 		struct attachment *attachment = &target->attachments[i];
 
@@ -66,12 +67,9 @@ static void target_free(struct targets *targets, struct target *target)
 	target_markers_close(&target->markers);
 	while (target->count)
 		attachment_close(&target->attachments[--target->count]);
-	if (target->ioctl.fds)
-		attachment_close(&target->ioctl);
+	target_ioctl_close(&target->ioctl);
 	free(target->attachments);
 	free(target->unread);
-	if (target->libc_fd >= 0)
-		close(target->libc_fd);
 	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -173,7 +171,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 
 	if (!target)
 		return -ENOMEM;
-	target->libc_fd = -1;
+	target_ioctl_init(&target->ioctl);
 	target->pidfd = open_process(pid, level, &info);
 	err = target->pidfd < 0 ? target->pidfd : 0;
 	if (!err)
@@ -330,31 +328,6 @@ void targets_expect(struct targets *targets, pid_t pid)
 		load_prediction_each(pid, NULL, expect_file, targets);
 }
 
-/* Once both are known, CUDA and the C library. */
-static void attach_ioctl(struct targets *targets, struct target *target)
-{
-	char path[64];
-	const struct attachment_site site = { .path = path,
-					      .library = target->libc,
-					      .pid = target->pid };
-
-	if (target->libc_fd < 0 || !target_has_probes(target))
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", target->libc_fd);
-	attachment_open_ioctl(&target->ioctl, targets->programs, &site, targets->detacher);
-	close(target->libc_fd);
-	target->libc_fd = -1;
-}
-
-/* A file that exports ioctl(): the first one is the C library. */
-static void note_libc(struct target *target, const struct library *library, int fd)
-{
-	if (!library->ioctl_offset || target->libc)
-		return;
-	target->libc = library;
-	target->libc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-}
-
 static void note_markers(struct targets *targets, const struct library *library)
 {
 	size_t i;
@@ -366,7 +339,7 @@ static void note_markers(struct targets *targets, const struct library *library)
 /* Besides CUDA's functions: once these have probes. */
 static void attach_others(struct targets *targets, struct target *target)
 {
-	attach_ioctl(targets, target);
+	target_ioctl_attach(targets, target);
 	if (target_has_probes(target))
 		target_tensors_attach(&target->tensors, targets->programs, targets->detacher,
 				      target->pid);
@@ -404,7 +377,7 @@ static const struct library *look_at(struct targets *targets, struct target *tar
 			    strerror(-err));
 		return NULL;
 	}
-	note_libc(target, library, file->fd);
+	target_ioctl_note(&target->ioctl, library, file->fd);
 	note_markers(targets, library);
 	target_markers_add(&target->markers, targets->programs, targets->detacher, target->pid,
 			   library, file->fd);

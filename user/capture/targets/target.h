@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "capture/attach/attachment.h"
 #include "capture/targets/target_asks.h"
+#include "capture/targets/target_ioctl.h"
 #include "capture/targets/target_markers.h"
 #include "capture/targets/target_tensors.h"
 #include "host/proc.h"
@@ -36,9 +37,8 @@ struct target {
 	char *unread;
 	int unread_error;
 	bool unread_said;
-	int libc_fd;                /* its C library, while there is nothing to trace; or -1 */
-	const struct library *libc; /* NULL: none was found */
-	struct attachment ioctl;    /* to ioctl() of it: `fds` is NULL if it is not */
+	bool named; /* by -p, or it is the command: not found, and no child */
+	struct target_ioctl ioctl;
 	struct target_tensors tensors;
 	struct target_markers markers;
 	struct target_asks asks;

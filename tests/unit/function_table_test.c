@@ -140,6 +140,27 @@ static void test_no_file(void **state)
 	assert_int_equal(elf_image_read(&image, -1), -ENOEXEC);
 }
 
+/* lld begins segments anywhere in a page; the kernel maps the page. */
+static void test_mappings_begin_at_pages(void **state)
+{
+	const struct elf_image image = { .segments_count = 2,
+					 .segments = { { 0x1800, 0x3800, 0x1900 },
+						       { 0x3100, 0x9100, 0x2000 } } };
+	uint64_t address;
+
+	(void)state;
+	assert_false(elf_image_address(&image, 0x1000, &address));
+	assert_true(elf_image_mapping(&image, 0x1000, &address));
+	assert_int_equal(address, 0x3000);
+	/* A page that the end of one segment shares with the next one's beginning. */
+	assert_true(elf_image_mapping(&image, 0x3000, &address));
+	assert_int_equal(address, 0x9000);
+	/* A part of a segment, whose protection was changed. */
+	assert_true(elf_image_mapping(&image, 0x2000, &address));
+	assert_int_equal(address, 0x4000);
+	assert_false(elf_image_mapping(&image, 0x6000, &address));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +168,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_long_names_have_no_parameters),
 		cmocka_unit_test(test_functions_of_this_program),
+		cmocka_unit_test(test_mappings_begin_at_pages),
 		cmocka_unit_test(test_no_file),
 	};
 

@@ -7,6 +7,7 @@
 #include "elf/elf_file.h"
 
 #define MAX_NOTES_BYTES 65536
+#define PAGE_BYTES 4096
 
 static void set_build_id(struct elf_image *image, const uint8_t *bytes, size_t length)
 {
@@ -95,4 +96,20 @@ bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t 
 		return true;
 	}
 	return false;
+}
+
+bool elf_image_mapping(const struct elf_image *image, uint64_t offset, uint64_t *address)
+{
+	size_t i;
+
+	for (i = 0; i < image->segments_count; i++) {
+		const struct elf_code_segment *segment = &image->segments[i];
+
+		if (segment->offset - segment->offset % PAGE_BYTES != offset)
+			continue;
+		*address = segment->address - segment->offset % PAGE_BYTES;
+		return true;
+	}
+	/* It is a part of one. */
+	return elf_image_address(image, offset, address);
 }

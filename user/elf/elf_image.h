@@ -32,4 +32,10 @@ int elf_image_read(struct elf_image *image, int fd);
  */
 bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *address);
 
+/*
+ * The same of where a mapping of code begins. The kernel maps whole pages, and some linkers (lld,
+ * gold) do not begin a segment at a page: such a mapping begins before its segment.
+ */
+bool elf_image_mapping(const struct elf_image *image, uint64_t offset, uint64_t *address);
+
 #endif /* MEMSCOPE_ELF_ELF_IMAGE_H */

@@ -103,7 +103,7 @@ static struct ms_stack_range range_of(const struct code_range *range)
 	struct ms_stack_range entry = { .start = range->start, .end = range->end };
 	uint64_t address;
 
-	if (range->module && elf_image_address(&range->module->image, range->offset, &address)) {
+	if (range->module && elf_image_mapping(&range->module->image, range->offset, &address)) {
 		entry.bias = range->start - address;
 		entry.table = range->module->number;
 	}

@@ -208,6 +208,17 @@ $(WORKLOADS)/simnv-devices: tests/simnv/devices.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -o $@ $<
 
+# A driver that interrupts programs, and what walks the copies of their stacks: tests/stacks/README.md
+$(BUILD)/stacks/libcuda.so.1: tests/stacks/sampler.c tests/stacks/sample.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+
+$(BUILD)/stacks/walk_copies: tests/stacks/walk_copies.c tests/stacks/sample.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -o $@ $< -ldw
+
 # End-to-end tests wait most of the time, so groups of about the same length run beside each other: one
 # waits for single uprobes to go, one reads recordings, and it and another trace what they start and look at nothing
 # else. The rest are of all processes, of what is left in the kernel, of where probes are, or of floods,
@@ -217,11 +228,11 @@ E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
 E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches trace calls bad_input check ffmpeg verify docs who \
 	simcuda names)
-E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time markers tensors python stacks)
+E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time markers tensors python stacks stack_truth)
 E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) $(E2E_QUIET) -- $(E2E_CALM)
 
-E2E_DEPS := $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
+E2E_DEPS := $(BUILD)/stacks/libcuda.so.1 $(BUILD)/stacks/walk_copies $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/agent-who.schema.json $(BUILD)/bench/dumps simcuda-varied $(if $(shell command -v dpkg-deb),deb)
 
@@ -259,6 +270,13 @@ check-headers:
 check-torch: memscope-bpf simcuda
 	$(Q)BUILD=$(BUILD) tests/run tests/torch/account.bats tests/torch/memory.bats
 
+# Stacks against libdw's: 1,000 of each program, of Python with numba if pip can install it.
+check-stacks: memscope-bpf $(BUILD)/stacks/libcuda.so.1 $(BUILD)/stacks/walk_copies
+	$(Q)[ -e $(BUILD)/stacks/numba/bin/python ] || { python3 -m venv $(BUILD)/stacks/numba && \
+		$(BUILD)/stacks/numba/bin/pip install -q numba; } || echo "no numba: Python alone"
+	$(Q)STACKS=1000 BUILD=$(BUILD) STACKS_PYTHON=$$([ ! -e $(BUILD)/stacks/numba/bin/python ] || \
+		realpath -s $(BUILD)/stacks/numba/bin/python) tests/run tests/e2e/stack_truth.bats
+
 # ---- everything, on a fresh machine too
 
 check check-fuzz: export BUILD := $(BUILD)
@@ -270,7 +288,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-unit check-headers check-kernels check-pythons check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-unit check-headers check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

@@ -268,7 +268,7 @@ check-headers:
 
 # Real PyTorch, which is installed into the build directory, on the simulated GPU: tests/torch/README.md
 check-torch: memscope-bpf simcuda
-	$(Q)BUILD=$(BUILD) tests/run tests/torch/account.bats tests/torch/memory.bats
+	$(Q)BUILD=$(BUILD) tests/run $(wildcard tests/torch/*.bats)
 
 # Stacks against libdw's: 1,000 of each program, of Python with numba if pip can install it.
 check-stacks: memscope-bpf $(BUILD)/stacks/libcuda.so.1 $(BUILD)/stacks/walk_copies

@@ -103,3 +103,37 @@ same() {
 	run -0 same run.mscope
 	assert_equal "$output" "0 entries 0 segments 0 devices"
 }
+
+# How many blocks of an allocator are in the trace, and how many are live in segments, with free pieces.
+tensors_in() {
+	python3 -c 'import pickle
+snapshot = pickle.load(open("out.pickle", "rb"))
+made = sum(e["action"] == "alloc" and not e["frames"][0]["name"].startswith("cu") for t in snapshot["device_traces"] for e in t)
+blocks = [b for s in snapshot["segments"] for b in s["blocks"]]
+print(made, sum(b["state"] == "active_allocated" for b in blocks), sum(b["state"] == "inactive" for b in blocks))'
+}
+
+@test "what a framework's allocator gives is in its segments, block by block" {
+	local made live free at
+
+	export PROBED=1
+	record --tensors=all --stacks=alloc -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 2000 > did
+	same run.mscope
+	assert_equal "$(tensors_in)" "$(grep -c ^alloc did) 0 0"
+	at=$("$MEMSCOPE" export -j run.mscope | jq -s --slurpfile report report.json '[.[] | select(.type == "tensor").ts_ns] |
+		(.[length / 2 | floor] - $report[0].recordings[0].begin_ts_ns) / 1e9')
+	same --to "+$at" run.mscope
+	read -r made live free < <(tensors_in)
+	[ "$made" -gt 100 ]
+	[ "$live" -gt 50 ]
+	[ "$free" -gt 1 ]
+	# The functions that asked for them.
+	python3 -c 'import pickle
+snapshot = pickle.load(open("out.pickle", "rb"))
+print(*{f["name"] for s in snapshot["segments"] for b in s["blocks"] for f in b["frames"]}, sep="\n")' > functions
+	grep -qx give functions
+	record --tensors=all --stacks=alloc -o bfc.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" now 1000 > did
+	same bfc.mscope
+	# Twice the same program and the same addresses.
+	same run.mscope bfc.mscope run.mscope
+}

@@ -42,6 +42,8 @@ class Memory:
 
     def __init__(self):
         self.segments, self.blocks = {}, {}
+        self.owners = {}  # of segments
+        self.tensors = collections.Counter()  # bytes of blocks in segments of allocators, by process
         self.sums, self.peaks = collections.Counter(), collections.Counter()
         self.ooms = 0
         self.requested = None
@@ -55,25 +57,37 @@ class Memory:
             return
         block = entry["addr"], entry["size"], key
         check(entry["addr"] + entry["size"] <= EXACT, "address", entry)
-        if action == "segment_alloc":
+        if action in ("segment_alloc", "segment_map"):
             check(entry["addr"] not in self.segments, "a segment twice", entry)
             self.segments[entry["addr"]] = entry["size"]
-        elif action == "segment_free":
-            check(self.segments.pop(entry["addr"], None) == entry["size"], "no segment", entry)
-            check(entry["addr"] not in self.blocks, "a block without a segment", entry)
-        elif action == "alloc":
-            check(self.segments.get(entry["addr"], 0) >= entry["size"] and
-                  entry["addr"] not in self.blocks, "alloc", entry)
-            self.blocks[entry["addr"]] = block
+            self.owners[entry["addr"]] = key
             self.sums[key] += entry["size"]
             self.peaks[key] = max(self.peaks[key], self.sums[key])
+        elif action in ("segment_free", "segment_unmap"):
+            check(self.segments.pop(entry["addr"], None) == entry["size"], "no segment", entry)
+            check(not any(entry["addr"] <= addr < entry["addr"] + entry["size"]
+                          for addr in self.blocks), "a block without a segment", entry)
+            self.sums[self.owners.pop(entry["addr"])] -= entry["size"]
+        elif action == "alloc":
+            check(self.has_room(entry["addr"], entry["size"]) and
+                  entry["addr"] not in self.blocks, "alloc", entry)
+            self.blocks[entry["addr"]] = block
+            self.tensors[key[0]] += entry["size"]
         elif action == "free_requested":
             check(self.blocks.get(entry["addr"]) == block, "free of nothing", entry)
             self.requested = block
         else:
             check(action == "free_completed" and self.requested == block, "free", entry)
             del self.blocks[entry["addr"]]
-            self.sums[key] -= entry["size"]
+            self.tensors[key[0]] -= entry["size"]
+
+    def has_room(self, addr, size):
+        """In a segment, or in pieces of one that are side by side."""
+        start = max((start for start in self.segments if start <= addr), default=None)
+        end = start
+        while end is not None and end < addr + size and end in self.segments:
+            end += self.segments[end]
+        return end is not None and end >= addr + size
 
     def ends_with(self, segments):
         """Snapshot and trace must agree: the viewer goes from the end back to the beginning."""
@@ -83,24 +97,33 @@ class Memory:
             check(segment["address"] >= end, "segments overlap", segment)
             end = segment["address"] + segment["total_size"]
             check(end <= EXACT, "address", segment)
-            address = segment["address"]
+            address, used = segment["address"], 0
             for block in segment["blocks"]:
-                check(block["address"] == address and block["state"] == "active_allocated",
-                      "block", block)
-                found[address] = address, block["size"], owner_of(block["frames"])
+                check(block["address"] == address and block["size"] > 0, "block", block)
+                if block["state"] == "active_allocated":
+                    found[address] = address, block["size"], owner_of(block["frames"])
+                    used += block["size"]
+                else:
+                    check(block["state"] == "inactive" and not block["frames"], "block", block)
                 address += block["size"]
-            check(address <= end and segment["segment_type"] in ("large", "small"), "segment",
+            check(address == end and segment["segment_type"] in ("large", "small"), "segment",
                   segment)
+            check(used == segment["allocated_size"] == segment["active_size"], "sum", segment)
         check(found == self.blocks, "what is live in the end", len(found), len(self.blocks))
-        check({segment["address"]: segment["total_size"] for segment in segments} ==
-              self.segments, "segments in the end")
+        check(sum(segment["total_size"] for segment in segments) == sum(self.segments.values()),
+              "bytes of segments in the end")
+        whole = {segment["address"]: segment["total_size"] for segment in segments
+                 if not segment["is_expandable"]}
+        check(all(self.segments.get(address) == size for address, size in whole.items()),
+              "segments in the end")
 
 
 def owner_of(frames):
-    check(len(frames) == 2 and all(isinstance(frame["line"], int) for frame in frames), "frames")
+    check(len(frames) >= 2 and all(isinstance(frame["line"], int) for frame in frames), "frames")
     harmless(*(text for frame in frames for text in (frame["name"], frame["filename"])))
-    pid = re.search(r" \((\d+)\)$", frames[1]["name"])
-    return int(pid[1]), frames[0]["filename"]
+    pid = re.search(r" \((\d+)\)$", frames[-1]["name"])
+    # Physical memory is there by its mapped pieces.
+    return int(pid[1]), frames[0]["filename"].replace("mapped", "physical")
 
 
 def memory_viz(path, report, events):
@@ -133,6 +156,13 @@ def memory_viz(path, report, events):
                 expected[key] += space["live_bytes"]
             expected_peaks[key] = max(space["peak_bytes"], expected_peaks.get(key, 0))
     same(+sums, expected, "memory_viz:")
+    for _, process in processes(report):
+        tensors = process["tensors"]
+        if tensors and tensors["exact"] and not process["exited"]:
+            got = sum(memory.tensors[process["pid"]] for memory in memories)
+            known = sum(device["blocks_bytes"] for device in tensors["devices"])
+            # Besides, there is what other allocations hold.
+            check(got >= known, "blocks of tensors", got, known)
     if is_whole(report) and len(report["recordings"]) == 1:
         devices = report["recordings"][0]["devices"]
         for device in devices:

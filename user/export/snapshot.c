@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "export/pickle.h"
+#include "render/field.h"
+#include "render/stack_words.h"
 
 /* That are appended at once: the viewer passes them as arguments of a function. */
 #define BATCH 500
@@ -31,11 +33,13 @@ enum constant {
 	KEY_REQUESTED_SIZE,
 	KEY_SEGMENT_TYPE,
 	KEY_LARGE,
+	KEY_SMALL,
 	KEY_SEGMENT_POOL_ID,
 	KEY_IS_EXPANDABLE,
 	KEY_BLOCKS,
 	KEY_STATE,
 	KEY_ACTIVE_ALLOCATED,
+	KEY_INACTIVE,
 	CONSTANTS,
 };
 
@@ -47,6 +51,8 @@ static const char *const constants[CONSTANTS] = {
 	[SNAPSHOT_FREE_COMPLETED] = "free_completed",
 	[SNAPSHOT_SEGMENT_ALLOC] = "segment_alloc",
 	[SNAPSHOT_SEGMENT_FREE] = "segment_free",
+	[SNAPSHOT_SEGMENT_MAP] = "segment_map",
+	[SNAPSHOT_SEGMENT_UNMAP] = "segment_unmap",
 	[SNAPSHOT_OOM] = "oom",
 	[KEY_ACTION] = "action",
 	[KEY_ADDR] = "addr",
@@ -68,11 +74,13 @@ static const char *const constants[CONSTANTS] = {
 	[KEY_REQUESTED_SIZE] = "requested_size",
 	[KEY_SEGMENT_TYPE] = "segment_type",
 	[KEY_LARGE] = "large",
+	[KEY_SMALL] = "small",
 	[KEY_SEGMENT_POOL_ID] = "segment_pool_id",
 	[KEY_IS_EXPANDABLE] = "is_expandable",
 	[KEY_BLOCKS] = "blocks",
 	[KEY_STATE] = "state",
 	[KEY_ACTIVE_ALLOCATED] = "active_allocated",
+	[KEY_INACTIVE] = "inactive",
 };
 
 static struct string *out_of(struct snapshot *snapshot)
@@ -107,7 +115,8 @@ static void put_word(struct snapshot *snapshot, uint32_t key, uint32_t word)
 	put_constant(snapshot, word);
 }
 
-static void put_frame(struct snapshot *snapshot, const char *filename, const char *name)
+static void put_frame(struct snapshot *snapshot, const char *filename, const char *name,
+		      uint32_t line)
 {
 	struct string *out = out_of(snapshot);
 
@@ -117,8 +126,48 @@ static void put_frame(struct snapshot *snapshot, const char *filename, const cha
 	pickle_text(out, name, strlen(name));
 	put_constant(snapshot, KEY_FILENAME);
 	pickle_text(out, filename, strlen(filename));
-	put_u64(snapshot, KEY_LINE, 0);
+	put_u64(snapshot, KEY_LINE, line);
 	pickle_set_all(out);
+}
+
+/* As a text of its own that nothing can be wrong with; "?" if there is none. */
+static const char *safe(struct string *text, const char *unsafe)
+{
+	if (unsafe && *unsafe)
+		field_append_safe(text, unsafe, strlen(unsafe));
+	else if (!text->length)
+		string_append_char(text, '?');
+	string_append_char(text, '\0');
+	return text->failed ? "?" : text->bytes;
+}
+
+static void put_stack_frame(struct snapshot *snapshot, const struct frame *frame)
+{
+	const char *file = frame->source && *frame->source ? frame->source : frame->module;
+	struct string name = { 0 }, filename = { 0 }, made = { 0 };
+
+	if (!frame->function || !*frame->function) {
+		stack_words_append_function(&made, frame);
+		string_append_char(&made, '\0');
+	}
+	put_frame(snapshot, safe(&filename, file),
+		  safe(&name, made.length && !made.failed ? made.bytes : frame->function),
+		  frame->line);
+	string_fini(&made);
+	string_fini(&name);
+	string_fini(&filename);
+}
+
+static void put_stack(struct snapshot *snapshot, const struct snapshot_frames *frames)
+{
+	size_t i;
+
+	for (i = 0; i < frames->stack->count; i++) {
+		const struct frame *frame = stacks_frame(frames->stacks, frames->stack, i);
+
+		if (frame)
+			put_stack_frame(snapshot, frame);
+	}
 }
 
 static void put_frames(struct snapshot *snapshot, struct snapshot_frames *frames)
@@ -134,8 +183,11 @@ static void put_frames(struct snapshot *snapshot, struct snapshot_frames *frames
 	pickle_list(out);
 	pickle_remember(out, frames->number);
 	pickle_mark(out);
-	put_frame(snapshot, frames->space, frames->api);
-	put_frame(snapshot, "process", frames->process);
+	if (frames->stack)
+		put_stack(snapshot, frames);
+	else
+		put_frame(snapshot, frames->space, frames->api, 0);
+	put_frame(snapshot, "process", frames->process, 0);
 	pickle_append_all(out);
 }
 
@@ -219,29 +271,10 @@ static void begin_segments(struct snapshot *snapshot)
 	snapshot->entries = 0;
 }
 
-static void put_blocks(struct snapshot *snapshot, const struct snapshot_block *block,
-		       struct snapshot_frames *frames)
+void snapshot_segment_begin(struct snapshot *snapshot, const struct snapshot_segment *segment,
+			    struct snapshot_frames *frames)
 {
-	struct string *out = out_of(snapshot);
-
-	put_constant(snapshot, KEY_BLOCKS);
-	pickle_list(out);
-	pickle_mark(out);
-	pickle_dict(out);
-	pickle_mark(out);
-	put_u64(snapshot, KEY_ADDRESS, block->addr);
-	put_u64(snapshot, KEY_CUDA_ADDR, block->cuda_addr);
-	put_u64(snapshot, KEY_SIZE, block->size_bytes);
-	put_u64(snapshot, KEY_REQUESTED_SIZE, block->size_bytes);
-	put_word(snapshot, KEY_STATE, KEY_ACTIVE_ALLOCATED);
-	put_frames(snapshot, frames);
-	pickle_set_all(out);
-	pickle_append_all(out);
-}
-
-void snapshot_segment(struct snapshot *snapshot, const struct snapshot_block *block,
-		      struct snapshot_frames *frames)
-{
+	const struct snapshot_block *block = &segment->block;
 	struct string *out = out_of(snapshot);
 
 	use_device(snapshot, block->device);
@@ -259,11 +292,11 @@ void snapshot_segment(struct snapshot *snapshot, const struct snapshot_block *bl
 		block->device == SNAPSHOT_UNKNOWN ? snapshot->used : block->device);
 	put_u64(snapshot, KEY_ADDRESS, block->addr);
 	put_u64(snapshot, KEY_TOTAL_SIZE, block->size_bytes);
-	put_u64(snapshot, KEY_ALLOCATED_SIZE, block->size_bytes);
-	put_u64(snapshot, KEY_ACTIVE_SIZE, block->size_bytes);
-	put_u64(snapshot, KEY_REQUESTED_SIZE, block->size_bytes);
+	put_u64(snapshot, KEY_ALLOCATED_SIZE, segment->used_bytes);
+	put_u64(snapshot, KEY_ACTIVE_SIZE, segment->used_bytes);
+	put_u64(snapshot, KEY_REQUESTED_SIZE, segment->used_bytes);
 	put_u64(snapshot, KEY_STREAM, block->stream);
-	put_word(snapshot, KEY_SEGMENT_TYPE, KEY_LARGE);
+	put_word(snapshot, KEY_SEGMENT_TYPE, segment->small ? KEY_SMALL : KEY_LARGE);
 	put_constant(snapshot, KEY_SEGMENT_POOL_ID);
 	pickle_list(out);
 	pickle_mark(out);
@@ -271,10 +304,44 @@ void snapshot_segment(struct snapshot *snapshot, const struct snapshot_block *bl
 	pickle_u64(out, 0);
 	pickle_append_all(out);
 	put_constant(snapshot, KEY_IS_EXPANDABLE);
-	pickle_bool(out, false);
+	pickle_bool(out, segment->expandable);
 	put_frames(snapshot, frames);
-	put_blocks(snapshot, block, frames);
+	put_constant(snapshot, KEY_BLOCKS);
+	pickle_list(out);
+	pickle_mark(out);
+	snapshot->blocks = 0;
+}
+
+void snapshot_segment_block(struct snapshot *snapshot, const struct snapshot_block *block,
+			    struct snapshot_frames *frames)
+{
+	struct string *out = out_of(snapshot);
+
+	if (snapshot->blocks++ == BATCH) {
+		pickle_append_all(out);
+		pickle_mark(out);
+		snapshot->blocks = 1;
+	}
+	pickle_dict(out);
+	pickle_mark(out);
+	put_u64(snapshot, KEY_ADDRESS, block->addr);
+	put_u64(snapshot, KEY_CUDA_ADDR, block->cuda_addr);
+	put_u64(snapshot, KEY_SIZE, block->size_bytes);
+	put_u64(snapshot, KEY_REQUESTED_SIZE, frames ? block->size_bytes : 0);
+	put_word(snapshot, KEY_STATE, frames ? KEY_ACTIVE_ALLOCATED : KEY_INACTIVE);
+	if (frames) {
+		put_frames(snapshot, frames);
+	} else {
+		put_constant(snapshot, KEY_FRAMES);
+		pickle_list(out);
+	}
 	pickle_set_all(out);
+}
+
+void snapshot_segment_end(struct snapshot *snapshot)
+{
+	pickle_append_all(out_of(snapshot)); /* the blocks */
+	pickle_set_all(out_of(snapshot));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

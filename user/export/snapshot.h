@@ -16,6 +16,7 @@
 
 #include "base/string.h"
 #include "base/writer.h"
+#include "ledger/stacks.h"
 
 #define SNAPSHOT_DEVICES 128              /* that are distinguished */
 #define SNAPSHOT_UNKNOWN SNAPSHOT_DEVICES /* any other: listed after those that are known */
@@ -26,14 +27,21 @@ enum snapshot_action {
 	SNAPSHOT_FREE_COMPLETED,
 	SNAPSHOT_SEGMENT_ALLOC,
 	SNAPSHOT_SEGMENT_FREE,
+	SNAPSHOT_SEGMENT_MAP,
+	SNAPSHOT_SEGMENT_UNMAP,
 	SNAPSHOT_OOM,
 	SNAPSHOT_ACTIONS,
 };
 
-/* Where it was allocated, as two stack frames; once made, a number that stands for them. */
+/*
+ * Where it was allocated, as stack frames of which the last is the process; once made, a number
+ * that stands for them. What follows that has no effect then.
+ */
 struct snapshot_frames {
 	uint32_t number;                   /* 0: to be made */
-	const char *api, *space, *process; /* of no effect if there is a number; UTF-8 */
+	const char *api, *space, *process; /* UTF-8 */
+	const struct stack *stack;         /* instead of `api` and `space`; NULL: there is none */
+	const struct stacks *stacks;       /* in which it is */
 };
 
 struct snapshot_block {
@@ -51,7 +59,8 @@ struct snapshot {
 	uint32_t lists[SNAPSHOT_DEVICES + 1];
 	uint32_t open; /* device, + 1, that entries can be appended for; 0: none */
 	uint32_t entries;
-	uint32_t used; /* devices from 0, without the unknown one */
+	uint32_t used;   /* devices from 0, without the unknown one */
+	uint32_t blocks; /* of the segment, since it was begun to append them */
 	bool has_segments;
 };
 
@@ -62,9 +71,20 @@ void snapshot_entry(struct snapshot *snapshot, enum snapshot_action action,
 		    const struct snapshot_block *block, uint64_t time_us, uint64_t free_bytes,
 		    struct snapshot_frames *frames);
 
-/* After all entries: what is live in the end, each in a segment of its own. */
-void snapshot_segment(struct snapshot *snapshot, const struct snapshot_block *block,
-		      struct snapshot_frames *frames);
+struct snapshot_segment {
+	struct snapshot_block block; /* where it is */
+	uint64_t used_bytes;         /* in blocks that the program has */
+	bool small;                  /* for small blocks alone */
+	bool expandable;             /* mapped in pieces */
+};
+
+/* After all entries: what is live in the end. Blocks follow by address, and leave nothing out. */
+void snapshot_segment_begin(struct snapshot *snapshot, const struct snapshot_segment *segment,
+			    struct snapshot_frames *frames);
+/* `frames`: NULL for a piece that the program does not have. */
+void snapshot_segment_block(struct snapshot *snapshot, const struct snapshot_block *block,
+			    struct snapshot_frames *frames);
+void snapshot_segment_end(struct snapshot *snapshot);
 
 /* After all segments: a text about the whole. */
 void snapshot_remark(struct snapshot *snapshot, const char *text, bool first);

@@ -278,3 +278,38 @@ children_ask_at_once() {
 	# Whichever was in time: what was not seen is from before, and is said.
 	run ! grep -vE '^\[0,(0,(false|true)|[1-9][0-9]*,true)\]$' said
 }
+
+# verdict NAME: of the hypothesis that begins so
+verdict() {
+	grep -F "$1" verdicts/verdicts.txt | sed 's/.* | \(.*\) | .*/\1/'
+}
+
+@test "tests/gpu: what is said of a real driver, of this one" {
+	local i
+
+	/usr/bin/python3 "$ROOT/tests/gpu/verdicts.py" "$MEMSCOPE" verdicts > out
+	diff out verdicts/verdicts.txt
+	[ "$(grep -cE '^[^|]+ \| (confirmed|refuted|not seen) \| [^|]+$' out)" -ge 40 ] || fail "$(cat out)"
+	assert_equal "$(wc -l < out)" "$(($(grep -cE '^[^|]+ \| (confirmed|refuted|not seen) \| [^|]+$' out) + 1))"
+	run ! grep "cannot be judged" out
+	for i in "no call is missing" "the objects' sum is NVML's number" "no byte of its number is unexplained" \
+		"from before is what was held" "each object's is known" "calls ioctl() by a stub" "share chunks of 2 MiB"; do
+		assert_equal "$i: $(verdict "$i")" "$i: confirmed"
+	done
+	assert_equal "$(verdict "pools grow by 32 MiB")" refuted
+	assert_equal "$(verdict "cudaHostRegister")" "not seen"
+}
+
+@test "tests/gpu: a driver that holds more than its objects is found out" {
+	SIMCUDA_HIDDEN=64M /usr/bin/python3 "$ROOT/tests/gpu/verdicts.py" "$MEMSCOPE" verdicts > out
+	assert_equal "$(verdict "the objects' sum is NVML's number")" refuted
+	assert_equal "$(verdict "no byte of its number is unexplained")" refuted
+	grep -qF "unexplained at the last sample: [$((2 * (64 << 20)))]" out || fail "$(cat out)"
+}
+
+@test "tests/gpu: a driver that hangs does not keep it from its end" {
+	SIMCUDA_DELAY=cuInit=1000s /usr/bin/python3 "$ROOT/tests/gpu/verdicts.py" "$MEMSCOPE" verdicts --limit=12 > out
+	assert_equal "$(verdict "no call is missing")" "not seen"
+	assert_equal "$(verdict "share chunks of 2 MiB")" "not seen"
+	run ! pgrep -f "$PWD/verdicts/"
+}

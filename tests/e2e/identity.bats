@@ -196,6 +196,31 @@ contained() {
 	grep "user root, child of [0-9]*, cgroup /[^ ]*memscope-$$" out.md
 }
 
+@test "a container: what its engine calls it, from a file" {
+	local id=$CONTAINER$((RANDOM % 900 + 100))
+
+	program train.py 4096
+	printf '# by a timer\n%s research trainer-0 cuda\n' "${id:0:12}" > names
+	cgroup_new "memscope-$$"
+	cgroup_new "memscope-$$/docker-$id.scope"
+	record_start -o a.mscope --container-map names --cgroup "${GROUP%/*}"
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms POD_NAME=web-0 POD_NAMESPACE=shop \
+		contained "$GROUP" $PYTHON train.py
+	record_stop
+	report --container cuda a.mscope
+	assert_equal "$(identities '.identity | [.container, .container_name, .pod, .namespace]')" \
+		"[\"$id\",\"cuda\",\"trainer-0\",\"research\"]"
+	"$MEMSCOPE" report -q -f md -o out.md --pod research/trainer-0 a.mscope
+	grep "docker cuda ${id:0:12}, pid in its namespace 1, pod research/trainer-0" out.md
+	"$MEMSCOPE" export -q -f openmetrics -o out.om a.mscope
+	grep -q '^memscope_allocations_total{.*container="cuda",pod="trainer-0",namespace="research",container_id="'"$id"'"' out.om
+	run -2 "$MEMSCOPE" record --container-map /nonexistent true
+	[[ $output == *"/nonexistent: cannot open: "* ]]
+	echo "$id research" > names
+	run -2 "$MEMSCOPE" record --container-map names true
+	[[ $output == *"names:1: not a container: a line is ID NAMESPACE POD CONTAINER"* ]]
+}
+
 @test "hostile names, arguments and variables harm no output" {
 	local format name=$'evil\n\033[31m<b>\xff'
 

@@ -308,6 +308,7 @@ static const struct option_row rows[] = {
 	  agent_push_parse_interval, AT(pushes[PUSH_REMOTE_WRITE].interval_ns) },
 	{ 0, "remote-write-client", "FILE|none", "As --otlp-client, for --remote-write.",
 	  agent_push_parse_client, AT(pushes[PUSH_REMOTE_WRITE].client_path) },
+	CONTAINER_OPTION_ROW(AT(recording.capture.containers)),
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(recording.capture), "8M"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(recording.capture)),
 	OPTION_QUIET_ROW,
@@ -475,7 +476,7 @@ static int agent(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = agent_run(&settings);
 	}
-	selection_fini(&settings.recording.capture.selection);
+	capture_options_fini(&settings.recording.capture);
 	config_fini(&as_started.config);
 	return code;
 }

@@ -216,6 +216,8 @@ static void signalled(void *context)
 			budget_set(&run->budget, now.budget_ppm);
 		log_info("the configuration has been read again");
 	}
+	/* The capture has its own, which looks after itself. */
+	container_map_close(&now.recording.capture.containers);
 	notify_say(&run->notify, "READY=1");
 }
 

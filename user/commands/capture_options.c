@@ -126,6 +126,7 @@ int capture_options_check_markers(const struct capture_options *capture)
 
 void capture_options_fini(struct capture_options *capture)
 {
+	container_map_close(&capture->containers);
 	marker_rows_fini(&capture->markers);
 	python_functions_fini(&capture->functions);
 	selection_fini(&capture->selection);
@@ -149,6 +150,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.follow = selection->follow,
 		.in_processes = selection->in_processes,
 		.command_lines = selection->command_lines,
+		.containers = capture->containers.path ? &capture->containers : NULL,
 		.ops = selection_captured_ops(selection),
 		.layers = selection_layers(selection, entries_only),
 		.spared = selection_spared(selection),

@@ -11,6 +11,7 @@
 
 #include "capture/attach/features.h"
 #include "capture/live.h"
+#include "commands/container_option.h"
 #include "commands/options.h"
 #include "commands/selection.h"
 #include "event/python_phases.h"
@@ -36,9 +37,10 @@ struct capture_options {
 	enum capture_markers nvtx;
 	struct marker_rows markers;
 	struct python_functions functions; /* of Python, that are markers */
-	const char *fewer;                 /* for losses_append_reasons() */
-	bool gpu_times;                    /* of a command: CUPTI is asked for them, */
-	uint64_t gpu_times_ns;             /* for so long; 0: as long as it runs */
+	struct container_map containers;
+	const char *fewer;      /* for losses_append_reasons() */
+	bool gpu_times;         /* of a command: CUPTI is asked for them, */
+	uint64_t gpu_times_ns;  /* for so long; 0: as long as it runs */
 	bool output_is_taken;   /* standard output is for data alone: a command gets another one */
 	bool terminal_is_taken; /* a command gets nothing in its place */
 };

@@ -127,6 +127,7 @@ static int parse_tensors(const struct option_row *row, const char *value, void *
 static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(recording.capture), "Record", "recorded"),
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(recording.capture), "Record", "recorded"),
+	CONTAINER_OPTION_ROW(AT(recording.capture.containers)),
 	{ 'o', "output", "FILE",
 	  "Write to this file, which must not exist yet. - is standard output, which must not be a"
 	  " terminal (the standard output of COMMAND then goes to standard error). %h becomes the"

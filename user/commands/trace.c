@@ -51,6 +51,7 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Trace", "traced"),
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(capture), "Show", "shown"),
+	CONTAINER_OPTION_ROW(AT(capture.containers)),
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls. Default: all, but of memory and context only the failures."
 	  " Allocations, frees, memory, context and launches of graphs (which allocate) are always"

@@ -14,6 +14,7 @@
 #include "base/writer.h"
 #include "capture/records/identity_record.h"
 #include "commands/command.h"
+#include "commands/container_option.h"
 #include "commands/options.h"
 #include "commands/terminal.h"
 #include "host/holders.h"
@@ -27,6 +28,7 @@ struct settings {
 	bool json;
 	uint64_t watch_ns; /* 0: once */
 	uint64_t call_ns;  /* what a call of NVML may take */
+	struct container_map containers;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -41,6 +43,7 @@ static const struct option_row rows[] = {
 	{ 0, "timeout", "TIME",
 	  "Give up on NVML if one of its calls takes longer than TIME (default 5s).",
 	  option_duration, AT(call_ns) },
+	CONTAINER_OPTION_ROW(AT(containers)),
 	OPTION_QUIET_ROW,
 	OPTION_VERBOSE_ROW,
 	{ 0 },
@@ -158,6 +161,7 @@ static int run_who(struct looking *looking)
 
 	if (nvml_open(&looking->nvml))
 		log_warning("cannot use NVML");
+	looking->maker.containers = &looking->settings.containers;
 	writer_init_stdout(&looking->writer);
 	err = look_on(looking);
 	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
@@ -166,6 +170,7 @@ static int run_who(struct looking *looking)
 	nvml_close(looking->nvml);
 	holders_fini(&looking->holders);
 	identity_record_fini(&looking->maker);
+	container_map_close(&looking->settings.containers);
 	string_table_fini(&looking->texts);
 	free(looking->processes);
 	err = writer_close(&looking->writer);

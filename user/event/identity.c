@@ -104,6 +104,14 @@ const char *identity_script(const struct identity *identity)
 	return script ? base_of(script) : NULL;
 }
 
+const char *identity_container(const struct identity *identity)
+{
+	const char *id = identity->items[IDENTITY_CONTAINER];
+	const char *name = identity->items[IDENTITY_CONTAINER_NAME];
+
+	return id && name ? name : id;
+}
+
 /* Whether one begins with the other, as "python3.11" does with "python3". */
 static bool are_alike(const char *a, const char *b)
 {

@@ -50,6 +50,9 @@ bool identity_number(const struct identity *identity, enum identity_item item, u
 /* The last part of the script's path, or what the interpreter was told to run; NULL: not known. */
 const char *identity_script(const struct identity *identity);
 
+/* What people call its container, or the container's id; NULL: it is in none that is known. */
+const char *identity_container(const struct identity *identity);
+
 /*
  * What to call a process: "python3 train.py" where `comm` alone would be "python3", "server" or
  * "pt_main_thread". What does not fit is left out. Bytes are as the process has chosen them.

@@ -243,6 +243,7 @@ static void put_process_identity(struct openmetrics *export, const struct identi
 		{ "hpc_job", IDENTITY_JOB },
 	};
 	const char *script = identity_script(identity);
+	const char *container = identity_container(identity);
 	char name[IDENTITY_NAME_BYTES] = "";
 	size_t i;
 
@@ -250,10 +251,16 @@ static void put_process_identity(struct openmetrics *export, const struct identi
 	if (script)
 		memcpy(name, script, strnlen(script, sizeof(name) - 1));
 	metrics_label(export->metrics, "script", name);
-	for (i = 0; i < sizeof(labels) / sizeof(*labels); i++)
-		if (identity->items[labels[i].item])
-			metrics_label(export->metrics, labels[i].label,
-				      identity->items[labels[i].item]);
+	for (i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+		const char *value = labels[i].item == IDENTITY_CONTAINER ?
+					    container :
+					    identity->items[labels[i].item];
+
+		if (value)
+			metrics_label(export->metrics, labels[i].label, value);
+	}
+	if (container != identity->items[IDENTITY_CONTAINER])
+		metrics_label(export->metrics, "container_id", identity->items[IDENTITY_CONTAINER]);
 }
 
 /* `comm` NULL: all processes. */

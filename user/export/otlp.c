@@ -47,7 +47,7 @@ static const struct {
 	const char *label, *attribute;
 } attributes[] = {
 	{ "comm", "process.executable.name" }, { "user", "process.owner" },
-	{ "container", "container.id" },       { "pod", "k8s.pod.name" },
+	{ "container_id", "container.id" },    { "pod", "k8s.pod.name" },
 	{ "namespace", "k8s.namespace.name" }, { "UUID", "hw.id" },
 };
 
@@ -66,10 +66,13 @@ static void put_attribute(struct string *out, uint32_t field, const char *name, 
 	protobuf_end(out, attribute);
 }
 
-static const char *attribute_of(const char *label)
+/* A container that has a label for its id is called by its name. */
+static const char *attribute_of(const char *label, bool has_container_id)
 {
 	size_t i;
 
+	if (!strcmp(label, "container"))
+		return has_container_id ? "k8s.container.name" : "container.id";
 	for (i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
 		if (!strcmp(attributes[i].label, label))
 			return attributes[i].attribute;
@@ -82,6 +85,7 @@ static void put_attributes(struct otlp *otlp, uint32_t field, const char *labels
 	const char *id = strstr(labels, "UUID=\"")       ? NULL :
 			 strstr(labels, "pci_bus_id=\"") ? "pci_bus_id" :
 							   "gpu";
+	const bool has_container_id = strstr(labels, "container_id=\"");
 
 	while (metrics_next_label(&labels, &otlp->name, &otlp->text)) {
 		const char *text = otlp->text.bytes ?: "";
@@ -95,7 +99,8 @@ static void put_attributes(struct otlp *otlp, uint32_t field, const char *labels
 		name = otlp->name.bytes;
 		if (!strcmp(name, "hostname"))
 			continue;
-		put_attribute(otlp->out, field, attribute_of(name), text, otlp->text.length);
+		put_attribute(otlp->out, field, attribute_of(name, has_container_id), text,
+			      otlp->text.length);
 		if (id && !strcmp(name, id))
 			put_attribute(otlp->out, field, "hw.id", text, otlp->text.length);
 	}

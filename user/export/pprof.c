@@ -262,9 +262,9 @@ static void put_number_label(struct pprof *export, const char *key, int64_t numb
 /* What profiles are filtered by: who made them and where. */
 static void put_identity(struct pprof *export, const struct identity *identity)
 {
-	static const enum identity_item items[] = { IDENTITY_SCRIPT, IDENTITY_USER,
-						    IDENTITY_CONTAINER, IDENTITY_POD,
-						    IDENTITY_RANK };
+	static const enum identity_item items[] = { IDENTITY_SCRIPT,    IDENTITY_USER,
+						    IDENTITY_CONTAINER, IDENTITY_CONTAINER_NAME,
+						    IDENTITY_POD,       IDENTITY_RANK };
 	size_t i;
 
 	for (i = 0; i < sizeof(items) / sizeof(*items); i++) {

@@ -77,12 +77,17 @@ void identity_words_user(struct string *out, const struct identity *identity)
 void identity_words_container(struct string *out, const struct identity *identity)
 {
 	const char *runtime = identity->items[IDENTITY_RUNTIME];
+	const char *name = identity->items[IDENTITY_CONTAINER_NAME];
 	const char *id = identity->items[IDENTITY_CONTAINER];
 
 	if (!id)
 		return;
 	if (runtime) {
 		append_beginning(out, runtime, WORD_SHOWN);
+		string_append_char(out, ' ');
+	}
+	if (name) {
+		append_beginning(out, name, WORD_SHOWN);
 		string_append_char(out, ' ');
 	}
 	if (strlen(id) == ID_BYTES)

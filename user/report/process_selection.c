@@ -54,7 +54,7 @@ static bool has_container(const struct identity *identity, const char *id)
 {
 	const char *own = identity->items[IDENTITY_CONTAINER];
 
-	return is(own, id) ||
+	return is(own, id) || is(identity->items[IDENTITY_CONTAINER_NAME], id) ||
 	       (own && *id && strlen(own) == ID_LENGTH && !strncmp(own, id, strlen(id)));
 }
 

@@ -71,12 +71,27 @@ static void put_variables(struct string *record, const struct process_facts *fac
 	}
 }
 
-/* What Kubernetes gives every container for its host name is the pod's name. */
-static void put_pod(struct string *record, const struct process_facts *facts)
+/*
+ * What the engine says; else, what the program has been told. What Kubernetes gives every container
+ * for its host name is the pod's name.
+ */
+static void put_pod(struct identity_maker *maker)
 {
+	const struct process_facts *facts = &maker->facts;
 	const char *name = facts->variables[POD_NAME];
+	const struct container_names *names =
+		maker->containers && facts->container.id[0] ?
+			container_map_find(maker->containers, facts->container.id) :
+			NULL;
+	struct string *record = &maker->record;
 
 	put_text(record, IDENTITY_POD_UID, facts->container.pod_uid);
+	if (names) {
+		put_text(record, IDENTITY_POD, names->pod);
+		put_text(record, IDENTITY_NAMESPACE, names->namespace);
+		put_text(record, IDENTITY_CONTAINER_NAME, names->name);
+		return;
+	}
 	if (!name[0] && facts->container.pod_uid[0])
 		name = facts->variables[HOSTNAME];
 	put_text(record, IDENTITY_POD, name);
@@ -98,7 +113,7 @@ static void put_facts(struct identity_maker *maker)
 	put_text(record, IDENTITY_CGROUP, facts->cgroup);
 	put_text(record, IDENTITY_RUNTIME, facts->container.runtime);
 	put_text(record, IDENTITY_CONTAINER, facts->container.id);
-	put_pod(record, facts);
+	put_pod(maker);
 	put_variables(record, facts);
 	put_text(record, IDENTITY_CMDLINE, facts->line);
 }

@@ -7,12 +7,14 @@
 
 #include "abi.h"
 #include "base/string.h"
+#include "host/container_map.h"
 #include "host/process_facts.h"
 #include "host/users.h"
 
 /* A zeroed one is ready. */
 struct identity_maker {
 	bool lines;                       /* command lines, too */
+	struct container_map *containers; /* with names; NULL: none has */
 	struct process_facts facts, read; /* the last that could be read; room for the next */
 	struct ms_event facts_of;         /* the process that they are of */
 	uint64_t facts_ns;                /* CLOCK_MONOTONIC: when they were read */

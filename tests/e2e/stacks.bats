@@ -15,7 +15,7 @@ stacks_start() {
 	esac
 	rm -f stacks.in
 	mkfifo stacks.in
-	cp "$WORKLOADS/stacks" .
+	[ -e stacks ] || cp "$WORKLOADS/stacks" .
 	./stacks < stacks.in > expected.txt 3>&- 6>&- &
 	OTHER_PID=$!
 	exec 6> stacks.in
@@ -87,6 +87,31 @@ stacks_end() {
 	stacks_end
 	run grep -q '^ > ' trace.txt
 	[ "$status" -ne 0 ]
+}
+
+@test "tables of large files are kept for the next trace, and not used if they are damaged" {
+	local run kept
+	cp "$WORKLOADS/stacks" .
+	truncate -s 5M stacks
+	for run in new kept damaged; do
+		[ "$run" != damaged ] || printf x | dd of="$(echo tables/*)" bs=1 seek=200 conv=notrunc status=none
+		stacks_start --stack --stack-cache="$PWD/tables" --json -o events.jsonl
+		stacks_end
+		"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+		kept=0
+		[ "$run" != kept ] || kept=1
+		grep -q "tables of all files are made: .*; $kept were kept" tool.log
+		assert_equal "$(stat -c %a tables tables/* | xargs)" "700 600"
+	done
+	# Others could have written it.
+	chmod 777 tables
+	stacks_start --stack --stack-cache="$PWD/tables" --json -o events.jsonl
+	stacks_end
+	grep -q "in which this user alone can write" tool.log
+	grep -q "; 0 were kept" tool.log
+	stacks_start --stack --stack-cache=off --json -o events.jsonl
+	stacks_end
+	grep -q "; 0 were kept" tool.log
 }
 
 @test "unwind tables say what readelf says" {

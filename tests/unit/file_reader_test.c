@@ -27,7 +27,7 @@ static int open_reader(void **state)
 	struct file_reader *reader;
 
 	own_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (own_fd < 0 || file_reader_open(&reader))
+	if (own_fd < 0 || file_reader_open(&reader, true))
 		return -1;
 	*state = reader;
 	return 0;

@@ -52,6 +52,7 @@ struct live_options {
 	uint32_t stack_depth;      /* frames of a stack, at most MS_STACK_MOST */
 	uint32_t stack_kinds;      /* bit set of enum ms_frame_kind: of which kinds they are */
 	uint64_t table_bytes;      /* that the tables for that may take in the kernel */
+	const char *table_cache;   /* the directory where they are kept; NULL: nowhere */
 	uint64_t ring_bytes; /* of each of the two large rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */

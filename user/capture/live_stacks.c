@@ -36,6 +36,7 @@ int live_stacks_open(struct live *live)
 		.ranges_fd = programs_stack_ranges_fd(live->programs),
 		.tables_fd = programs_unwind_tables_fd(live->programs),
 		.table_bytes = live->options.table_bytes,
+		.table_cache = live->options.table_cache,
 		.map_files = live->targets.map_files,
 		.pythons = &live->pythons,
 		.native = live->options.stack_kinds & 1u << MS_FRAME_NATIVE,

@@ -34,6 +34,7 @@ struct capture_options {
 	uint64_t stack_depth; /* frames of a stack */
 	uint32_t stack_kinds; /* bit set of enum ms_frame_kind: frames of a stack that are taken */
 	uint64_t table_bytes; /* that the tables for walking stacks may take in the kernel */
+	const char *table_cache; /* the directory where they are kept, or "off" */
 	enum capture_markers nvtx;
 	struct marker_rows markers;
 	struct python_functions functions; /* of Python, that are markers */
@@ -49,6 +50,7 @@ struct capture_options {
 #define CAPTURE_OPTIONS_DEFAULTS { .buffer_bytes = 64ull << 20, .max_loss = UINT64_MAX, \
 			     .stack_depth = MS_STACK_MOST, .stack_kinds = MS_FRAME_KINDS_ALL, \
 			     .table_bytes = 256ull << 20, \
+			     .table_cache = "/var/cache/memscope-bpf", \
 			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
 
@@ -126,7 +128,12 @@ int capture_options_check_markers(const struct capture_options *capture);
 	{ 0, "stack-memory", "SIZE", \
 	  "Kernel memory for the tables by which call stacks are walked (default 256M). Stacks end" \
 	  " in files whose table does not fit.", \
-	  option_size, CAPTURE_OPTIONS_AT(at, table_bytes) }
+	  option_size, CAPTURE_OPTIONS_AT(at, table_bytes) }, \
+	{ 0, "stack-cache", "DIRECTORY|off", \
+	  "Keep the tables of files of 4 MiB or more there (default /var/cache/memscope-bpf; at most" \
+	  " 512 MiB), so that stacks are complete sooner the next time. Only the user who runs" \
+	  " memscope-bpf may be able to write in it.", \
+	  option_text, CAPTURE_OPTIONS_AT(at, table_cache) }
 
 /* `more`: sentences for the help */
 #define CAPTURE_OPTIONS_GPU_ROW(at, more) \

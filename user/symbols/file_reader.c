@@ -57,7 +57,9 @@ struct file_reader {
 	uint64_t ticket;    /* of the last question */
 	uint64_t answered;  /* that of the last answer */
 	uint64_t behind_ns; /* since when an answer is late; 0: none is */
+	bool lines;         /* the child loads libdw */
 	bool ready;         /* the child has said so */
+	bool used;          /* the child has been given a file */
 	unsigned int failures;
 	uint64_t failed_ns;        /* the last one */
 	uint64_t used_cpu_ns;      /* by those that are gone */
@@ -264,14 +266,14 @@ static void let_go(int fd)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void serve(int fd)
+static void serve(int fd, bool lines)
 {
 	struct service service = { .fd = 3 };
 	struct question question = { 0 };
 	int file;
 
 	let_go(fd);
-	service.no_lines = source_lines_load();
+	service.no_lines = !lines || source_lines_load();
 	answer(&service, &question, sandbox_enter_reading(), NULL, 0, 0);
 	/* Without a parent there is no question either. */
 	while (!receive_question(service.fd, &question, &file))
@@ -296,10 +298,10 @@ static int start(struct file_reader *reader)
 		return err;
 	}
 	if (!reader->child)
-		serve(pair[1]);
+		serve(pair[1], reader->lines);
 	close(pair[1]);
 	reader->fd = pair[0];
-	reader->ready = false;
+	reader->ready = reader->used = false;
 	reader->answered = reader->ticket;
 	map_fini(&reader->prepared);
 	return 0;
@@ -331,6 +333,12 @@ static void stop(struct file_reader *reader)
 	while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR)
 		;
 	reader->child = 0;
+}
+
+void file_reader_renew(struct file_reader *reader)
+{
+	if (reader->used)
+		stop(reader);
 }
 
 /* It is of no more use. Returns the error for who asked. */
@@ -413,6 +421,7 @@ static int ask(struct file_reader *reader, enum question_kind kind, int fd, size
 	*count = 0;
 	if (err)
 		return err;
+	reader->used = true;
 	question.ticket = ++reader->ticket;
 	err = send_question(reader->fd, &question, fd);
 	if (!err)
@@ -550,11 +559,15 @@ int file_reader_lines(struct file_reader *reader, uint32_t number, int fd, uint6
 	return err ? err : catch_up(reader, found, most);
 }
 
-int file_reader_open(struct file_reader **result)
+int file_reader_open(struct file_reader **result, bool lines)
 {
 	struct file_reader *reader = calloc(1, sizeof(*reader));
-	int err = reader ? start(reader) : -ENOMEM;
+	int err = -ENOMEM;
 
+	if (reader) {
+		reader->lines = lines;
+		err = start(reader);
+	}
 	if (err)
 		free(reader);
 	else

@@ -11,6 +11,7 @@
 #ifndef MEMSCOPE_SYMBOLS_FILE_READER_H
 #define MEMSCOPE_SYMBOLS_FILE_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,10 +23,13 @@ struct file_reader;
 
 /*
  * Starts the process. Returns 0 or -errno. If it then cannot give up its privileges, it reads
- * nothing.
+ * nothing. `lines`: it can read source lines.
  */
-int file_reader_open(struct file_reader **reader);
+int file_reader_open(struct file_reader **reader, bool lines);
 void file_reader_close(struct file_reader *reader);
+
+/* What is asked next is asked of a process that has read nothing yet. */
+void file_reader_renew(struct file_reader *reader);
 
 /* CPU time of its processes, nanoseconds; 0 for NULL. */
 uint64_t file_reader_cpu_ns(const struct file_reader *reader);

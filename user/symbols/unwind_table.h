@@ -12,6 +12,8 @@
 
 #include "abi.h"
 
+#define UNWIND_TABLE_VERSION 1 /* another one: tables of the same file are different */
+
 struct unwind_table {
 	struct ms_unwind_row *rows;
 	size_t count, capacity;

@@ -38,9 +38,9 @@ static void module_free(struct module *module)
 
 int modules_open(struct modules *modules, bool lines)
 {
-	int err = file_reader_open(&modules->functions);
+	int err = file_reader_open(&modules->functions, false);
 
-	return err || !lines ? err : file_reader_open(&modules->lines);
+	return err || !lines ? err : file_reader_open(&modules->lines, true);
 }
 
 void modules_fini(struct modules *modules)

@@ -470,7 +470,8 @@ int stack_taker_open(struct stack_taker **result, const struct stack_taker_optio
 		return -ENOMEM;
 	taker->options = *options;
 	taker->modules.map_files = options->map_files;
-	err = table_store_open(&taker->tables, options->tables_fd, options->table_bytes);
+	err = table_store_open(&taker->tables, options->tables_fd, options->table_bytes,
+			       options->table_cache);
 	if (!err)
 		err = modules_open(&taker->modules, options->native);
 	if (err) {

@@ -17,6 +17,7 @@
 struct stack_taker_options {
 	int ranges_fd, tables_fd; /* maps of the kernel side: ms_stack_ranges, ms_unwind_tables */
 	uint64_t table_bytes;     /* that all tables may take */
+	const char *table_cache;  /* the directory where they are kept; NULL: nowhere */
 	bool map_files;           /* FEATURE_MAP_FILES */
 	bool native;              /* there are native frames */
 	const struct pythons *pythons; /* who knows what Python frames are */

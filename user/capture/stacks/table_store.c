@@ -10,12 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "abi.h"
 #include "base/log.h"
+#include "capture/stacks/table_cache.h"
 #include "symbols/file_reader.h"
+
+#define MAX_KEPT_BYTES (512u << 20)
 
 struct order {
 	uint32_t number;
@@ -25,10 +29,14 @@ struct order {
 struct table_store {
 	int tables_fd;
 	uint64_t most_bytes;
-	struct file_reader *reader; /* the thread's */
-	pthread_t thread;
+	struct file_reader *reader; /* the maker's, as the next one */
+	struct table_cache cache;
+	pthread_t maker, publisher;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
+	struct order filled[MS_UNWIND_TABLES]; /* tables that the kernel side cannot find yet */
+	size_t filled_count;
+	bool publishing;                       /* more of them may come */
 	struct order orders[MS_UNWIND_TABLES]; /* each number comes once */
 	size_t taken, given, done;
 	bool closing;
@@ -52,7 +60,8 @@ static int fill(int map_fd, const struct unwind_table *table)
 	return 0;
 }
 
-static int put(int tables_fd, uint32_t number, const struct unwind_table *table)
+/* Returns the descriptor of the map, or -errno. */
+static int map_of(const struct unwind_table *table)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
 	int err, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ms_rows", sizeof(uint32_t),
@@ -61,48 +70,109 @@ static int put(int tables_fd, uint32_t number, const struct unwind_table *table)
 	if (fd < 0)
 		return -errno;
 	err = fill(fd, table);
-	if (!err && bpf_map_update_elem(tables_fd, &number, &fd, BPF_ANY))
-		err = -errno;
-	close(fd);
-	return err;
+	if (err)
+		close(fd);
+	return err ? err : fd;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/*
+ * Puts tables where the kernel side finds them. The kernel then waits until no program can be using
+ * what was there before, some ten milliseconds: for all together, if it can (Linux 5.19).
+ */
+static void publish(int tables_fd, const struct order *filled, size_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, options);
+	uint32_t numbers[MS_UNWIND_TABLES], entries = (uint32_t)count;
+	int fds[MS_UNWIND_TABLES];
+	size_t i;
 
-static void account_for(struct table_store *store, const struct unwind_table *table, int err)
+	for (i = 0; i < count; i++) {
+		numbers[i] = filled[i].number;
+		fds[i] = filled[i].fd;
+	}
+	i = bpf_map_update_batch(tables_fd, numbers, fds, &entries, &options) ? 0 : count;
+	for (; i < count; i++)
+		if (bpf_map_update_elem(tables_fd, &numbers[i], &fds[i], BPF_ANY))
+			log_debug("file %u has no table: %s", numbers[i], strerror(errno));
+	for (i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+/* ---- the threads ----------------------------------------------------------------------------- */
+
+/* The lock is held. */
+static void say_done(struct table_store *store, size_t count)
+{
+	store->done += count;
+	pthread_cond_broadcast(&store->changed);
+	if (store->done == store->given)
+		log_debug("tables of all files are made: %zu, of %llu rows; %zu files have none;"
+			  " %zu were kept",
+			  store->account.made, (unsigned long long)store->account.rows,
+			  store->account.without + store->account.refused, store->account.kept);
+}
+
+/* `fd`: of the map, or -errno. */
+static void account_for(struct table_store *store, const struct order *order,
+			const struct unwind_table *table, bool kept, int fd)
 {
 	pthread_mutex_lock(&store->lock);
-	if (!err) {
+	if (fd >= 0) {
+		store->filled[store->filled_count++] =
+			(struct order){ .number = order->number, .fd = fd };
+		pthread_cond_broadcast(&store->changed);
 		store->account.made++;
+		store->account.kept += kept;
 		store->account.rows += table->count;
 		store->account.bytes += table->count * sizeof(*table->rows);
-	} else if (err == -ENOMEM) {
+	} else if (fd == -ENOMEM) {
 		store->account.refused++;
 	} else {
 		store->account.without++;
 	}
-	store->done++;
-	pthread_cond_broadcast(&store->changed);
-	if (store->taken == store->given)
-		log_debug("tables of all files are made: %zu, of %llu rows; %zu files have none",
-			  store->account.made, (unsigned long long)store->account.rows,
-			  store->account.without + store->account.refused);
+	if (fd < 0)
+		say_done(store, 1);
 	pthread_mutex_unlock(&store->lock);
+}
+
+/*
+ * Returns 0 or -errno. `*kept`: it was there from a trace before. The process that reads a file
+ * whose table will be kept has read no other one: what a hostile file has made of the process would
+ * otherwise outlive it.
+ */
+static int read_table(struct table_store *store, int fd, struct unwind_table *table, bool *kept)
+{
+	struct stat before, after;
+	const bool wanted = !fstat(fd, &before) && table_cache_wants(&store->cache, &before);
+	int err;
+
+	*kept = wanted && !table_cache_get(&store->cache, &before, table);
+	if (*kept)
+		return 0;
+	if (wanted)
+		file_reader_renew(store->reader);
+	err = file_reader_unwind(store->reader, fd, table);
+	if (err || !wanted || fstat(fd, &after))
+		return err;
+	if (after.st_size == before.st_size &&
+	    !memcmp(&after.st_ctim, &before.st_ctim, sizeof(before.st_ctim)))
+		table_cache_put(&store->cache, &before, table);
+	return 0;
 }
 
 static void make(struct table_store *store, const struct order *order)
 {
 	struct unwind_table table;
-	int err = file_reader_unwind(store->reader, order->fd, &table);
+	bool kept;
+	int err = read_table(store, order->fd, &table, &kept), fd;
 
 	/* Only this thread adds to the bytes. */
 	if (!err && store->account.bytes + table.count * sizeof(*table.rows) > store->most_bytes)
 		err = -ENOMEM;
-	if (!err)
-		err = put(store->tables_fd, order->number, &table);
-	if (err)
-		log_debug("file %u has no table: %s", order->number, strerror(-err));
-	account_for(store, &table, err);
+	fd = err ? err : map_of(&table);
+	if (fd < 0)
+		log_debug("file %u has no table: %s", order->number, strerror(-fd));
+	account_for(store, order, &table, kept, fd);
 	unwind_table_fini(&table);
 	close(order->fd);
 }
@@ -122,7 +192,7 @@ static bool take(struct table_store *store, struct order *order)
 	return found;
 }
 
-static void *run(void *context)
+static void *run_maker(void *context)
 {
 	struct table_store *store = context;
 	struct order order;
@@ -130,6 +200,45 @@ static void *run(void *context)
 	while (take(store, &order))
 		make(store, &order);
 	return NULL;
+}
+
+/* Takes all that are filled; waits for one. Returns how many; 0: no more come. */
+static size_t take_filled(struct table_store *store, struct order *filled)
+{
+	size_t count;
+
+	pthread_mutex_lock(&store->lock);
+	while (!store->filled_count && store->publishing)
+		pthread_cond_wait(&store->changed, &store->lock);
+	count = store->filled_count;
+	memcpy(filled, store->filled, count * sizeof(*filled));
+	store->filled_count = 0;
+	pthread_mutex_unlock(&store->lock);
+	return count;
+}
+
+static void *run_publisher(void *context)
+{
+	struct table_store *store = context;
+	struct order filled[MS_UNWIND_TABLES];
+	size_t count;
+
+	while ((count = take_filled(store, filled))) {
+		publish(store->tables_fd, filled, count);
+		pthread_mutex_lock(&store->lock);
+		say_done(store, count);
+		pthread_mutex_unlock(&store->lock);
+	}
+	return NULL;
+}
+
+static void end_publisher(struct table_store *store)
+{
+	pthread_mutex_lock(&store->lock);
+	store->publishing = false;
+	pthread_cond_broadcast(&store->changed);
+	pthread_mutex_unlock(&store->lock);
+	pthread_join(store->publisher, NULL);
 }
 
 static int start(struct table_store *store)
@@ -140,12 +249,18 @@ static int start(struct table_store *store)
 	/* Signals are for the thread that waits for them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&store->thread, NULL, run, store);
+	store->publishing = true;
+	err = pthread_create(&store->publisher, NULL, run_publisher, store);
+	if (!err) {
+		err = pthread_create(&store->maker, NULL, run_maker, store);
+		if (err)
+			end_publisher(store);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -err;
 }
 
-int table_store_open(struct table_store **result, int tables_fd, uint64_t bytes)
+int table_store_open(struct table_store **result, int tables_fd, uint64_t bytes, const char *cache)
 {
 	struct table_store *store = calloc(1, sizeof(*store));
 	int err;
@@ -156,10 +271,12 @@ int table_store_open(struct table_store **result, int tables_fd, uint64_t bytes)
 	store->most_bytes = bytes;
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_cond_init(&store->changed, NULL);
-	err = file_reader_open(&store->reader);
+	table_cache_open(&store->cache, cache, MAX_KEPT_BYTES);
+	err = file_reader_open(&store->reader, false);
 	if (!err)
 		err = start(store);
 	if (err) {
+		table_cache_close(&store->cache);
 		file_reader_close(store->reader);
 		free(store);
 		return err;
@@ -174,12 +291,14 @@ void table_store_close(struct table_store *store)
 		return;
 	pthread_mutex_lock(&store->lock);
 	store->closing = true;
-	pthread_cond_signal(&store->changed);
+	pthread_cond_broadcast(&store->changed);
 	pthread_mutex_unlock(&store->lock);
-	pthread_join(store->thread, NULL);
+	pthread_join(store->maker, NULL);
+	end_publisher(store);
 	while (store->taken < store->given)
 		close(store->orders[store->taken++].fd);
 	file_reader_close(store->reader);
+	table_cache_close(&store->cache);
 	pthread_cond_destroy(&store->changed);
 	pthread_mutex_destroy(&store->lock);
 	free(store);

@@ -2,7 +2,8 @@
 /*
  * The unwind tables of files, where the kernel side finds them. A process without privileges makes
  * them (symbols/file_reader.h), one after the other; a thread of its own waits for it: of a large
- * library that takes a tenth of a second, in which rings would fill.
+ * library that takes a tenth of a second, in which rings would fill. Another thread gives them to
+ * the kernel, which takes some ten milliseconds each time, however many they are.
  */
 #ifndef MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
 #define MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
@@ -15,16 +16,18 @@ struct table_store;
 /* What has come of the files so far. */
 struct table_store_account {
 	size_t made;
+	size_t kept;    /* of these, by a trace before */
 	size_t without; /* files that have no unwind information, or none that can be read */
 	size_t refused; /* for which there was no memory left */
 	uint64_t rows, bytes;
 };
 
 /*
- * `tables_fd`: of the map ms_unwind_tables. All tables together take at most `bytes`. Returns 0 or
+ * `tables_fd`: of the map ms_unwind_tables. All tables together take at most `bytes`. Those of
+ * large files are kept in the directory `cache` (table_cache.h), which may be NULL. Returns 0 or
  * -errno.
  */
-int table_store_open(struct table_store **store, int tables_fd, uint64_t bytes);
+int table_store_open(struct table_store **store, int tables_fd, uint64_t bytes, const char *cache);
 /* What the thread is at is finished first: at most some tenths of a second. */
 void table_store_close(struct table_store *store);
 

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Tables that are kept from one trace to the next, and what is done to the files of the cache. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/stacks/table_cache.h"
+#include "unit.h"
+
+#define ROWS 1000
+#define MOST_BYTES (3 * (ROWS * sizeof(struct ms_unwind_row) + 1000))
+
+static char directory[] = "/tmp/table_cache_test.XXXXXX";
+static char path[200];
+static struct table_cache cache;
+
+static struct stat file_of(uint64_t inode)
+{
+	return (struct stat){ .st_mode = S_IFREG | 0644,
+			      .st_dev = 7,
+			      .st_ino = inode,
+			      .st_size = 5 << 20,
+			      .st_ctim = { 1700000000, 123456789 } };
+}
+
+static void put(uint64_t inode)
+{
+	const struct stat file = file_of(inode);
+	struct ms_unwind_row rows[ROWS];
+	const struct unwind_table table = { .rows = rows, .count = ROWS };
+	size_t i;
+
+	for (i = 0; i < ROWS; i++)
+		rows[i] = (struct ms_unwind_row){ .pc = (uint32_t)(i * inode), .offset = 2 };
+	table_cache_put(&cache, &file, &table);
+}
+
+/* The result of looking for it; what is found is right. */
+static int get_of(const struct stat *file)
+{
+	struct unwind_table table;
+	int err = table_cache_get(&cache, file, &table);
+	size_t i;
+
+	if (err) {
+		assert_null(table.rows);
+		return err;
+	}
+	assert_int_equal(table.count, ROWS);
+	for (i = 0; i < ROWS; i++)
+		assert_int_equal(table.rows[i].pc, i * file->st_ino);
+	unwind_table_fini(&table);
+	return 0;
+}
+
+static int get(uint64_t inode)
+{
+	const struct stat file = file_of(inode);
+
+	return get_of(&file);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(directory + sizeof(directory) - 7, 7, "XXXXXX");
+	if (!mkdtemp(directory))
+		return -1;
+	snprintf(path, sizeof(path), "%s/tables", directory);
+	table_cache_open(&cache, path, MOST_BYTES);
+	return cache.directory < 0;
+}
+
+static int teardown(void **state)
+{
+	char command[300];
+
+	(void)state;
+	table_cache_close(&cache);
+	snprintf(command, sizeof(command), "rm -r '%s'", directory);
+	return system(command);
+}
+
+static void test_a_table_is_there_again(void **state)
+{
+	(void)state;
+	assert_int_equal(get(1), -ENOENT);
+	put(1);
+	put(2);
+	assert_int_equal(get(1), 0);
+	assert_int_equal(get(2), 0);
+	table_cache_close(&cache);
+	table_cache_open(&cache, path, MOST_BYTES);
+	assert_int_equal(get(1), 0);
+}
+
+static void test_a_file_that_has_changed_has_none(void **state)
+{
+	struct stat file = file_of(1);
+
+	(void)state;
+	put(1);
+	file.st_ctim.tv_nsec++;
+	assert_int_equal(get_of(&file), -ENOENT);
+	file = file_of(1);
+	file.st_mtim.tv_sec++;
+	assert_int_equal(get_of(&file), -ENOENT);
+	file = file_of(1);
+	file.st_size++;
+	assert_int_equal(get_of(&file), -ENOENT);
+	file = file_of(1);
+	file.st_dev++;
+	assert_int_equal(get_of(&file), -ENOENT);
+	assert_int_equal(get(1), 0);
+}
+
+static int open_entry(int flags)
+{
+	const int fd = openat(cache.directory, "7-1", flags);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void test_a_damaged_entry_is_not_used(void **state)
+{
+	unsigned char byte;
+	off_t at, size;
+	int fd;
+
+	(void)state;
+	put(1);
+	fd = open_entry(O_RDWR);
+	size = lseek(fd, 0, SEEK_END);
+	for (at = 0; at < size; at += at < 100 ? 1 : 997) {
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte ^= 1;
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		assert_int_equal(get(1), -ENOENT);
+		byte ^= 1;
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+	}
+	assert_int_equal(get(1), 0);
+	assert_int_equal(ftruncate(fd, size - 1), 0);
+	assert_int_equal(get(1), -ENOENT);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(get(1), -ENOENT);
+	close(fd);
+}
+
+static void test_what_others_can_write_is_not_used(void **state)
+{
+	int fd;
+
+	(void)state;
+	put(1);
+	fd = open_entry(O_RDONLY);
+	assert_int_equal(fchmod(fd, 0620), 0);
+	assert_int_equal(get(1), -ENOENT);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(get(1), 0);
+	close(fd);
+	table_cache_close(&cache);
+	assert_int_equal(chmod(path, 0777), 0);
+	table_cache_open(&cache, path, MOST_BYTES);
+	assert_true(cache.directory < 0);
+}
+
+static void test_a_link_is_not_followed(void **state)
+{
+	char link[250];
+
+	(void)state;
+	put(1);
+	assert_int_equal(renameat(cache.directory, "7-1", cache.directory, "other"), 0);
+	assert_int_equal(symlinkat("other", cache.directory, "7-1"), 0);
+	assert_int_equal(get(1), -ENOENT);
+	snprintf(link, sizeof(link), "%s/link", directory);
+	assert_int_equal(symlink(path, link), 0);
+	table_cache_close(&cache);
+	table_cache_open(&cache, link, MOST_BYTES);
+	assert_true(cache.directory < 0);
+}
+
+static void age(const char *name, time_t seconds)
+{
+	const struct timespec times[2] = { { seconds, 0 }, { seconds, 0 } };
+
+	assert_int_equal(utimensat(cache.directory, name, times, 0), 0);
+}
+
+static void test_the_least_used_makes_room(void **state)
+{
+	(void)state;
+	put(1);
+	put(2);
+	put(3);
+	age("7-1", 1000);
+	age("7-2", 2000);
+	age("7-3", 3000);
+	/* It is used now. */
+	assert_int_equal(get(1), 0);
+	put(4);
+	assert_int_equal(get(2), -ENOENT);
+	assert_int_equal(get(1), 0);
+	assert_int_equal(get(3), 0);
+	assert_int_equal(get(4), 0);
+	/* What there is never room for takes nothing's place. */
+	cache.most_bytes = 1000;
+	put(5);
+	assert_int_equal(get(5), -ENOENT);
+	assert_int_equal(get(4), 0);
+}
+
+static void test_small_files_and_no_directory(void **state)
+{
+	struct stat file = file_of(1);
+	struct table_cache none;
+
+	(void)state;
+	assert_true(table_cache_wants(&cache, &file));
+	file.st_size = 4096;
+	assert_false(table_cache_wants(&cache, &file));
+	file = file_of(1);
+	file.st_mode = S_IFCHR;
+	assert_false(table_cache_wants(&cache, &file));
+	file = file_of(1);
+	table_cache_open(&none, NULL, MOST_BYTES);
+	assert_false(table_cache_wants(&none, &file));
+	table_cache_open(&none, "/tmp/there/is/none", MOST_BYTES);
+	assert_false(table_cache_wants(&none, &file));
+	table_cache_close(&none);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_table_is_there_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_file_that_has_changed_has_none, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_damaged_entry_is_not_used, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_others_can_write_is_not_used, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_link_is_not_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_least_used_makes_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_small_files_and_no_directory, setup, teardown),
+	};
+
+	return unit_run("table_cache", tests);
+}

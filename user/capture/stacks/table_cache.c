@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/stacks/table_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/log.h"
+
+#define MAGIC "MSTABLE"
+#define MIN_FILE_BYTES (4u << 20) /* tables of smaller files take a few milliseconds to make */
+#define MAX_ENTRIES 1024
+#define NAME_BYTES 64
+
+/* The rows follow. */
+struct header {
+	char magic[sizeof(MAGIC)];
+	uint32_t version, row_bytes;
+	uint64_t dev, inode, size_bytes, modified_ns, changed_ns;
+	uint64_t rows;
+	uint64_t checksum; /* of what is before it, and of the rows */
+};
+
+static uint64_t ns_of(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
+
+static struct header header_of(const struct stat *file, uint64_t rows)
+{
+	return (struct header){ .magic = MAGIC,
+				.version = UNWIND_TABLE_VERSION,
+				.row_bytes = sizeof(struct ms_unwind_row),
+				.dev = file->st_dev,
+				.inode = file->st_ino,
+				.size_bytes = (uint64_t)file->st_size,
+				.modified_ns = ns_of(&file->st_mtim),
+				.changed_ns = ns_of(&file->st_ctim),
+				.rows = rows };
+}
+
+static uint64_t checksum_of(const struct header *header, const struct ms_unwind_row *rows)
+{
+	return XXH3_64bits_withSeed(rows, header->rows * sizeof(*rows),
+				    XXH3_64bits(header, offsetof(struct header, checksum)));
+}
+
+static void name_of(char name[NAME_BYTES], const struct stat *file)
+{
+	snprintf(name, NAME_BYTES, "%llx-%llx", (unsigned long long)file->st_dev,
+		 (unsigned long long)file->st_ino);
+}
+
+/* ---- the directory --------------------------------------------------------------------------- */
+
+/* Whether nobody but this program's user can have written it. */
+static bool is_own(int fd, mode_t type)
+{
+	struct stat status;
+
+	return !fstat(fd, &status) && (status.st_mode & S_IFMT) == type &&
+	       status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+void table_cache_open(struct table_cache *cache, const char *path, uint64_t most_bytes)
+{
+	*cache = (struct table_cache){ .directory = -1, .most_bytes = most_bytes };
+	if (!path)
+		return;
+	if (mkdir(path, 0700) && errno != EEXIST) {
+		log_debug("%s: cannot be created (%s): unwind tables are not kept", path,
+			  strerror(errno));
+		return;
+	}
+	cache->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (cache->directory >= 0 && is_own(cache->directory, S_IFDIR))
+		return;
+	log_debug("%s: is no directory in which this user alone can write: unwind tables are not"
+		  " kept",
+		  path);
+	table_cache_close(cache);
+}
+
+void table_cache_close(struct table_cache *cache)
+{
+	if (cache->directory >= 0)
+		close(cache->directory);
+	cache->directory = -1;
+}
+
+bool table_cache_wants(const struct table_cache *cache, const struct stat *file)
+{
+	return cache->directory >= 0 && S_ISREG(file->st_mode) && file->st_size >= MIN_FILE_BYTES;
+}
+
+struct content {
+	uint64_t bytes, entries;
+	char oldest[NAME_MAX + 1]; /* "": there are none */
+	uint64_t used_ns;
+};
+
+static void look_at(struct content *content, int directory, const char *name)
+{
+	struct stat status;
+
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+		return;
+	content->bytes += (uint64_t)status.st_size;
+	content->entries++;
+	if (content->oldest[0] && ns_of(&status.st_mtim) >= content->used_ns)
+		return;
+	content->used_ns = ns_of(&status.st_mtim);
+	snprintf(content->oldest, sizeof(content->oldest), "%s", name);
+}
+
+static struct content read_content(int directory)
+{
+	struct content content = { 0 };
+	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+
+	if (!listing) {
+		if (fd >= 0)
+			close(fd);
+		return content;
+	}
+	while ((entry = readdir(listing)))
+		look_at(&content, directory, entry->d_name);
+	closedir(listing);
+	return content;
+}
+
+/* Returns whether there is room for so many bytes now. */
+static bool make_room(const struct table_cache *cache, uint64_t bytes)
+{
+	struct content content;
+
+	if (bytes > cache->most_bytes)
+		return false;
+	for (;;) {
+		content = read_content(cache->directory);
+		if (content.entries < MAX_ENTRIES && content.bytes <= cache->most_bytes - bytes)
+			return true;
+		if (!content.oldest[0] || unlinkat(cache->directory, content.oldest, 0))
+			return false;
+	}
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static int read_all(int fd, void *bytes, size_t length)
+{
+	while (length) {
+		const ssize_t got = read(fd, bytes, length);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -ENOENT;
+		bytes = (char *)bytes + got;
+		length -= (size_t)got;
+	}
+	return 0;
+}
+
+static int write_all(int fd, const void *bytes, size_t length)
+{
+	while (length) {
+		const ssize_t put = write(fd, bytes, length);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? -errno : -EIO;
+		bytes = (const char *)bytes + put;
+		length -= (size_t)put;
+	}
+	return 0;
+}
+
+static int read_entry(int fd, const struct stat *file, struct unwind_table *table)
+{
+	struct header header, wanted;
+	int err = read_all(fd, &header, sizeof(header));
+
+	if (err)
+		return err;
+	wanted = header_of(file, header.rows);
+	if (memcmp(&header, &wanted, offsetof(struct header, checksum)) || !header.rows ||
+	    header.rows > MS_UNWIND_ROWS_MOST)
+		return -ENOENT;
+	table->rows = malloc(header.rows * sizeof(*table->rows));
+	if (!table->rows)
+		return -ENOMEM;
+	table->count = table->capacity = header.rows;
+	err = read_all(fd, table->rows, header.rows * sizeof(*table->rows));
+	if (!err && checksum_of(&header, table->rows) != header.checksum)
+		err = -ENOENT;
+	if (err)
+		unwind_table_fini(table);
+	return err;
+}
+
+int table_cache_get(const struct table_cache *cache, const struct stat *file,
+		    struct unwind_table *table)
+{
+	char name[NAME_BYTES];
+	int fd, err;
+
+	*table = (struct unwind_table){ 0 };
+	name_of(name, file);
+	fd = openat(cache->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -ENOENT;
+	err = is_own(fd, S_IFREG) ? read_entry(fd, file, table) : -ENOENT;
+	if (!err)
+		futimens(fd, NULL); /* when it was used */
+	close(fd);
+	return err;
+}
+
+static int write_entry(int fd, const struct stat *file, const struct unwind_table *table)
+{
+	struct header header = header_of(file, table->count);
+	int err;
+
+	header.checksum = checksum_of(&header, table->rows);
+	err = write_all(fd, &header, sizeof(header));
+	return err ? err : write_all(fd, table->rows, table->count * sizeof(*table->rows));
+}
+
+void table_cache_put(const struct table_cache *cache, const struct stat *file,
+		     const struct unwind_table *table)
+{
+	const uint64_t bytes = sizeof(struct header) + table->count * sizeof(*table->rows);
+	char name[NAME_BYTES], part[NAME_BYTES + 16];
+	int fd, err;
+
+	if (!table->count || !make_room(cache, bytes))
+		return;
+	/* It gets its name when it is whole; one that never is makes room like others. */
+	name_of(name, file);
+	snprintf(part, sizeof(part), "%s.%d", name, getpid());
+	fd = openat(cache->directory, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	err = fd < 0 ? -errno : write_entry(fd, file, table);
+	if (fd >= 0)
+		close(fd);
+	if (!err && renameat(cache->directory, part, cache->directory, name))
+		err = -errno;
+	if (!err)
+		return;
+	unlinkat(cache->directory, part, 0);
+	log_debug("the unwind table of a file is not kept: %s", strerror(-err));
+}

@@ -89,6 +89,32 @@ stacks_end() {
 	[ "$status" -ne 0 ]
 }
 
+# Without its symbols, which $1 gets.
+strip_stacks() {
+	objcopy --only-keep-debug "$WORKLOADS/stacks" "$1"
+	objcopy --strip-all "$WORKLOADS/stacks" stacks
+}
+
+@test "a stripped program has the names that it has packed in itself" {
+	strip_stacks symbols
+	objcopy --strip-debug symbols
+	python3 -c 'import lzma, sys; sys.stdout.buffer.write(lzma.compress(open("symbols", "rb").read()))' > symbols.xz
+	objcopy --add-section .gnu_debugdata=symbols.xz stacks
+	stacks_start --stack --json -o events.jsonl
+	stacks_end
+	# Which functions were put into others, debug information alone says.
+	sed -i 's/ inner outer / /' expected.txt
+	"$ROOT/tests/e2e/stack_check" events.jsonl expected.txt
+	# Packed badly, they cost the names alone.
+	head -c "$(($(stat -c %s symbols.xz) / 2))" symbols.xz > bad.xz
+	objcopy --update-section .gnu_debugdata=bad.xz stacks
+	stacks_start --stack --json -o events.jsonl
+	stacks_end
+	assert_equal "$(jq -r 'select(.type == "stack").end' events.jsonl | sort -u)" complete
+	run grep -q '"function":"take"' events.jsonl
+	[ "$status" -ne 0 ]
+}
+
 @test "tables of large files are kept for the next trace, and not used if they are damaged" {
 	local run kept
 	cp "$WORKLOADS/stacks" .

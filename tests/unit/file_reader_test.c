@@ -101,8 +101,8 @@ static void test_tables(void **state)
 	struct function_table functions, expected_functions;
 	struct unwind_table unwind, expected_unwind;
 
-	assert_int_equal(file_reader_functions(*state, own_fd, &functions), 0);
-	assert_int_equal(function_table_make(&expected_functions, own_fd), 0);
+	assert_int_equal(file_reader_functions(*state, own_fd, false, &functions), 0);
+	assert_int_equal(function_table_make(&expected_functions, own_fd, false), 0);
 	assert_true(functions.count > 100);
 	assert_int_equal(functions.count, expected_functions.count);
 	assert_memory_equal(functions.entries, expected_functions.entries,
@@ -124,7 +124,7 @@ static void test_no_file_to_read(void **state)
 	struct unwind_table unwind;
 	struct source_line found;
 
-	assert_true(file_reader_functions(*state, fd, &functions) < 0);
+	assert_true(file_reader_functions(*state, fd, false, &functions) < 0);
 	assert_int_equal(file_reader_unwind(*state, fd, &unwind), -ENOEXEC);
 	assert_int_equal(unwind.count, 0);
 	assert_int_equal(file_reader_lines(*state, 1, fd, 4096, &found, 1), -ENODATA);
@@ -149,15 +149,15 @@ static void test_ends(void **state)
 	int i, err;
 
 	for (i = 0; i < 16; i++) {
-		assert_int_equal(file_reader_functions(reader, own_fd, &functions), 0);
+		assert_int_equal(file_reader_functions(reader, own_fd, false, &functions), 0);
 		function_table_fini(&functions);
 		kill(child_of_own(), SIGKILL);
-		err = file_reader_functions(reader, own_fd, &functions);
+		err = file_reader_functions(reader, own_fd, false, &functions);
 		assert_int_equal(err, -EIO);
 		assert_int_equal(functions.count, 0);
 		assert_int_equal(child_of_own(), 0);
 	}
-	assert_int_equal(file_reader_functions(reader, own_fd, &functions), -ECONNABORTED);
+	assert_int_equal(file_reader_functions(reader, own_fd, false, &functions), -ECONNABORTED);
 	assert_int_equal(child_of_own(), 0);
 }
 

@@ -113,7 +113,7 @@ static void test_functions_of_this_program(void **state)
 
 	(void)state;
 	assert_int_equal(elf_each_function(fd, find, &wanted, NULL), 1);
-	assert_int_equal(function_table_make(&table, fd), 0);
+	assert_int_equal(function_table_make(&table, fd, false), 0);
 	entry = function_table_find(&table, wanted.offset + 3);
 	assert_non_null(entry);
 	assert_int_equal(entry->begin, wanted.offset);
@@ -135,7 +135,7 @@ static void test_no_file(void **state)
 	struct elf_image image;
 
 	(void)state;
-	assert_int_equal(function_table_make(&table, -1), -ENOEXEC);
+	assert_int_equal(function_table_make(&table, -1, false), -ENOEXEC);
 	assert_null(function_table_find(&table, 1));
 	assert_int_equal(elf_image_read(&image, -1), -ENOEXEC);
 }

@@ -29,6 +29,7 @@ struct walk {
 	void *context;
 	bool exported;             /* the table that is visited is .dynsym */
 	bool functions, variables; /* are visited */
+	bool anywhere;             /* also functions whose code is not in the file */
 };
 
 /* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
@@ -99,7 +100,7 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
 		return 0;
 	function.file_offset = file_offset(walk, symbol->st_value);
-	if (!function.file_offset && !is_variable)
+	if (!function.file_offset && !is_variable && !walk->anywhere)
 		return 0;
 	return walk->visit(&function, walk->context);
 }
@@ -231,6 +232,18 @@ int elf_each_function(int fd, int (*visit)(const struct elf_function *function, 
 	if (contents)
 		contents->has_symbols =
 			!result && elf_file_section(&walk.file, SHT_SYMTAB, &section) > 0;
+	return result ? result : visit_tables(&walk);
+}
+
+int elf_each_function_anywhere(int fd,
+			       int (*visit)(const struct elf_function *function, void *context),
+			       void *context)
+{
+	struct walk walk = {
+		.visit = visit, .context = context, .functions = true, .anywhere = true
+	};
+	int result = elf_file_init(&walk.file, fd);
+
 	return result ? result : visit_tables(&walk);
 }
 

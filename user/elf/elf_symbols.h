@@ -37,6 +37,11 @@ struct elf_contents {
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
 		      void *context, struct elf_contents *contents);
 
+/* The same, also of functions whose code is not in the file; those have the offset 0. */
+int elf_each_function_anywhere(int fd,
+			       int (*visit)(const struct elf_function *function, void *context),
+			       void *context);
+
 /*
  * The same for variables. Those without a place in the file, for they are 0 to begin with, have the
  * offset 0.

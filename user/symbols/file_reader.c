@@ -2,14 +2,11 @@
 #include "symbols/file_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,7 +15,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "host/sandbox.h"
+#include "symbols/embedded_symbols.h"
+#include "symbols/file_protocol.h"
+#include "symbols/file_service.h"
 
 #define TABLE_MS 20000  /* of a large library on a busy machine it takes a second */
 #define WAIT_MS 200     /* for lines; the rings fill meanwhile */
@@ -27,29 +26,7 @@
 #define READY_MS 5000   /* until it has given up its privileges */
 #define MAX_FAILURES 16 /* of the process, of which one is forgotten in a while */
 #define FORGET_NS (60 * 1000000000ull)
-#define MAX_OPEN 384  /* files with debug information; their descriptors have a limit */
 #define MAX_AHEAD 256 /* questions that are not answered yet */
-
-enum question_kind {
-	FUNCTIONS,
-	UNWIND,
-	PREPARE_LINES,
-	LINES,
-};
-
-struct question {
-	uint32_t kind;   /* enum question_kind */
-	uint32_t number; /* of the file, for lines */
-	uint64_t ticket;
-	uint64_t address;
-};
-
-/* What follows it: entries, rows or lines. */
-struct answer {
-	uint64_t ticket;
-	int32_t err;
-	uint32_t count;
-};
 
 struct file_reader {
 	pid_t child;        /* 0: there is none */
@@ -68,219 +45,6 @@ struct file_reader {
 	struct map refused;        /* over which a child has failed */
 };
 
-/* ---- messages -------------------------------------------------------------------------------- */
-
-static int send_all(int fd, const void *bytes, size_t length)
-{
-	while (length) {
-		const ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return -EPIPE;
-		bytes = (const char *)bytes + sent;
-		length -= sent;
-	}
-	return 0;
-}
-
-/* Returns 0, -EPIPE at the end, or -ETIMEDOUT. */
-static int receive_all(int fd, void *bytes, size_t length, uint64_t until_ns)
-{
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
-
-	while (length) {
-		const uint64_t now = clock_monotonic_ns();
-		const int ms = now < until_ns ? (int)((until_ns - now) / 1000000) + 1 : 0;
-		const int polled = poll(&ready, 1, ms);
-		ssize_t got;
-
-		if (!polled)
-			return -ETIMEDOUT;
-		got = polled < 0 ? -1 : recv(fd, bytes, length, 0);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EPIPE;
-		bytes = (char *)bytes + got;
-		length -= got;
-	}
-	return 0;
-}
-
-union control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr header;
-};
-
-static int send_question(int fd, const struct question *question, int file)
-{
-	union control control = { .bytes = { 0 } };
-	struct iovec part = { (void *)question, sizeof(*question) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (file >= 0) {
-		control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(file)),
-						   .cmsg_level = SOL_SOCKET,
-						   .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.header), &file, sizeof(file));
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-	}
-	/* A question is smaller than any buffer: it is sent whole or not at all. */
-	if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(*question))
-		return 0;
-	return errno == EAGAIN || errno == ETOOMANYREFS ? -EAGAIN : -EPIPE;
-}
-
-/* `*file` is -1 if there is none. */
-static int receive_question(int fd, struct question *question, int *file)
-{
-	union control control;
-	struct iovec part = { question, sizeof(*question) };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control.bytes,
-				  .msg_controllen = sizeof(control.bytes) };
-	const struct cmsghdr *header;
-
-	*file = -1;
-	if (recvmsg(fd, &message, MSG_WAITALL | MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*question))
-		return -EPIPE;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS)
-		memcpy(file, CMSG_DATA(header), sizeof(*file));
-	return 0;
-}
-
-/* ---- the process ----------------------------------------------------------------------------- */
-
-struct opened {
-	uint32_t number;
-	int fd;
-	struct source_lines *lines;
-};
-
-struct service {
-	int fd;
-	bool no_lines; /* libdw is not there */
-	struct opened open[MAX_OPEN];
-	size_t count;
-};
-
-static void answer(struct service *service, const struct question *question, int err,
-		   const void *items, size_t count, size_t item_bytes)
-{
-	const struct answer answer = { .ticket = question->ticket,
-				       .err = err,
-				       .count = (uint32_t)count };
-
-	if (send_all(service->fd, &answer, sizeof(answer)) ||
-	    send_all(service->fd, items, count * item_bytes))
-		_exit(0);
-}
-
-static void answer_functions(struct service *service, const struct question *question, int file)
-{
-	struct function_table table;
-	const int err = function_table_make(&table, file);
-
-	answer(service, question, err, table.entries, table.count, sizeof(*table.entries));
-	function_table_fini(&table);
-}
-
-static void answer_unwind(struct service *service, const struct question *question, int file)
-{
-	struct unwind_table table;
-	const int err = unwind_table_make(&table, file);
-
-	answer(service, question, err, table.rows, table.count, sizeof(*table.rows));
-	unwind_table_fini(&table);
-}
-
-/* Takes the file over. */
-static int open_lines(struct service *service, uint32_t number, int file)
-{
-	struct opened opened = { .number = number, .fd = file };
-	int err = service->no_lines          ? -ENOENT :
-		  service->count == MAX_OPEN ? -ENOSPC :
-					       source_lines_open(&opened.lines, file);
-
-	if (err)
-		close(file);
-	else
-		service->open[service->count++] = opened;
-	return err;
-}
-
-static void answer_lines(struct service *service, const struct question *question)
-{
-	struct source_line found[SOURCE_LINES_MOST];
-	size_t i, count = 0;
-
-	for (i = 0; i < service->count; i++)
-		if (service->open[i].number == question->number)
-			break;
-	if (i < service->count)
-		count = source_lines_find(service->open[i].lines, question->address, found,
-					  SOURCE_LINES_MOST);
-	answer(service, question, i < service->count ? 0 : -ENODATA, found, count, sizeof(*found));
-}
-
-static void answer_question(struct service *service, const struct question *question, int file)
-{
-	switch (question->kind) {
-	case FUNCTIONS:
-		answer_functions(service, question, file);
-		break;
-	case UNWIND:
-		answer_unwind(service, question, file);
-		break;
-	case PREPARE_LINES:
-		answer(service, question, open_lines(service, question->number, file), NULL, 0, 0);
-		return;
-	default:
-		answer_lines(service, question);
-	}
-	if (file >= 0)
-		close(file);
-}
-
-/* It keeps nothing of its parent's, and has nothing to say to its terminal. */
-static void let_go(int fd)
-{
-	const int null = open("/dev/null", O_RDWR);
-	sigset_t none;
-	int i;
-
-	for (i = 0; null >= 0 && i < 3; i++)
-		dup2(null, i);
-	if (dup2(fd, 3) < 0)
-		_exit(1);
-	close_range(4, ~0u, 0);
-	prctl(PR_SET_NAME, "memscope-files");
-	signal(SIGINT, SIG_IGN); /* the parent ends it when it is done */
-	signal(SIGTERM, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static void serve(int fd, bool lines)
-{
-	struct service service = { .fd = 3 };
-	struct question question = { 0 };
-	int file;
-
-	let_go(fd);
-	service.no_lines = !lines || source_lines_load();
-	answer(&service, &question, sandbox_enter_reading(), NULL, 0, 0);
-	/* Without a parent there is no question either. */
-	while (!receive_question(service.fd, &question, &file))
-		answer_question(&service, &question, file);
-	_exit(0);
-}
-
 /* ---- its parent ------------------------------------------------------------------------------ */
 
 static int start(struct file_reader *reader)
@@ -298,7 +62,7 @@ static int start(struct file_reader *reader)
 		return err;
 	}
 	if (!reader->child)
-		serve(pair[1], reader->lines);
+		file_service_run(pair[1], reader->lines);
 	close(pair[1]);
 	reader->fd = pair[0];
 	reader->ready = reader->used = false;
@@ -356,9 +120,9 @@ static int give_up(struct file_reader *reader, int err)
 /* One that cannot give up its privileges is not asked, and no other one could. */
 static int await_ready(struct file_reader *reader)
 {
-	struct answer answer = { 0 };
-	int err = receive_all(reader->fd, &answer, sizeof(answer),
-			      clock_monotonic_ns() + READY_MS * 1000000ull);
+	struct file_answer answer = { 0 };
+	int err = file_protocol_receive(reader->fd, &answer, sizeof(answer),
+					clock_monotonic_ns() + READY_MS * 1000000ull);
 
 	if (err)
 		return give_up(reader, err);
@@ -388,7 +152,7 @@ static int begin(struct file_reader *reader)
 }
 
 /* The items of an answer; `most` bounds what the process may say. */
-static int take_items(struct file_reader *reader, const struct answer *answer, void **items,
+static int take_items(struct file_reader *reader, const struct file_answer *answer, void **items,
 		      size_t item_bytes, size_t most, uint64_t until_ns)
 {
 	int err;
@@ -399,7 +163,8 @@ static int take_items(struct file_reader *reader, const struct answer *answer, v
 	if (!answer->count)
 		return 0;
 	*items = malloc(answer->count * item_bytes);
-	err = *items ? receive_all(reader->fd, *items, answer->count * item_bytes, until_ns) :
+	err = *items ? file_protocol_receive(reader->fd, *items, answer->count * item_bytes,
+					     until_ns) :
 		       -ENOMEM;
 	if (err) {
 		free(*items);
@@ -409,12 +174,12 @@ static int take_items(struct file_reader *reader, const struct answer *answer, v
 }
 
 /* Asks, and waits for the whole answer. */
-static int ask(struct file_reader *reader, enum question_kind kind, int fd, size_t item_bytes,
+static int ask(struct file_reader *reader, enum file_question_kind kind, int fd, size_t item_bytes,
 	       size_t most, void **items, size_t *count)
 {
 	const uint64_t until_ns = clock_monotonic_ns() + TABLE_MS * 1000000ull;
-	struct question question = { .kind = kind };
-	struct answer answer;
+	struct file_question question = { .kind = kind };
+	struct file_answer answer;
 	int err = begin(reader);
 
 	*items = NULL;
@@ -423,9 +188,9 @@ static int ask(struct file_reader *reader, enum question_kind kind, int fd, size
 		return err;
 	reader->used = true;
 	question.ticket = ++reader->ticket;
-	err = send_question(reader->fd, &question, fd);
+	err = file_protocol_ask(reader->fd, &question, fd);
 	if (!err)
-		err = receive_all(reader->fd, &answer, sizeof(answer), until_ns);
+		err = file_protocol_receive(reader->fd, &answer, sizeof(answer), until_ns);
 	if (!err && answer.ticket != question.ticket)
 		err = -EPIPE;
 	if (!err)
@@ -437,21 +202,27 @@ static int ask(struct file_reader *reader, enum question_kind kind, int fd, size
 	return answer.err < 0 ? answer.err : 0;
 }
 
-int file_reader_functions(struct file_reader *reader, int fd, struct function_table *table)
+int file_reader_functions(struct file_reader *reader, int fd, bool by_address,
+			  struct function_table *table)
 {
 	void *items;
-	int err = ask(reader, FUNCTIONS, fd, sizeof(*table->entries), FUNCTION_TABLE_MOST, &items,
-		      &table->count);
+	int err = ask(reader, by_address ? FILE_FUNCTIONS_BY_ADDRESS : FILE_FUNCTIONS, fd,
+		      sizeof(*table->entries), FUNCTION_TABLE_MOST, &items, &table->count);
 
 	table->entries = items;
 	table->capacity = table->count;
 	return err;
 }
 
+int file_reader_embedded(struct file_reader *reader, int fd, void **bytes, size_t *length)
+{
+	return ask(reader, FILE_EMBEDDED, fd, 1, EMBEDDED_SYMBOLS_MOST, bytes, length);
+}
+
 int file_reader_unwind(struct file_reader *reader, int fd, struct unwind_table *table)
 {
 	void *items;
-	int err = ask(reader, UNWIND, fd, sizeof(*table->rows), MS_UNWIND_ROWS_MOST, &items,
+	int err = ask(reader, FILE_UNWIND, fd, sizeof(*table->rows), MS_UNWIND_ROWS_MOST, &items,
 		      &table->count);
 
 	table->rows = items;
@@ -468,11 +239,11 @@ int file_reader_unwind(struct file_reader *reader, int fd, struct unwind_table *
 static int take_lines(struct file_reader *reader, uint64_t until_ns, struct source_line *found,
 		      size_t most, int *err)
 {
-	struct answer answer;
+	struct file_answer answer;
 	void *items = NULL;
 	size_t i, count;
 
-	*err = receive_all(reader->fd, &answer, sizeof(answer), until_ns);
+	*err = file_protocol_receive(reader->fd, &answer, sizeof(answer), until_ns);
 	if (*err)
 		return 0;
 	/* What has begun to come comes whole, if nothing is wrong. */
@@ -515,14 +286,14 @@ static int catch_up(struct file_reader *reader, struct source_line *found, size_
 	return give_up(reader, err);
 }
 
-static int ask_lines(struct file_reader *reader, struct question *question, int fd)
+static int ask_lines(struct file_reader *reader, struct file_question *question, int fd)
 {
 	int err;
 
 	if (reader->ticket - reader->answered >= MAX_AHEAD)
 		return -EAGAIN;
 	question->ticket = reader->ticket + 1;
-	err = send_question(reader->fd, question, fd);
+	err = file_protocol_ask(reader->fd, question, fd);
 	if (err)
 		return err == -EAGAIN ? err : give_up(reader, err);
 	reader->ticket++;
@@ -532,7 +303,7 @@ static int ask_lines(struct file_reader *reader, struct question *question, int 
 
 int file_reader_prepare_lines(struct file_reader *reader, uint32_t number, int fd)
 {
-	struct question question = { .kind = PREPARE_LINES, .number = number };
+	struct file_question question = { .kind = FILE_PREPARE_LINES, .number = number };
 	int err = begin(reader);
 
 	if (!err)
@@ -543,7 +314,9 @@ int file_reader_prepare_lines(struct file_reader *reader, uint32_t number, int f
 int file_reader_lines(struct file_reader *reader, uint32_t number, int fd, uint64_t address,
 		      struct source_line *found, size_t most)
 {
-	struct question question = { .kind = LINES, .number = number, .address = address };
+	struct file_question question = { .kind = FILE_LINES,
+					  .number = number,
+					  .address = address };
 	int err = begin(reader);
 
 	if (!err && map_get(&reader->refused, number))

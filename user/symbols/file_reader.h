@@ -38,8 +38,12 @@ uint64_t file_reader_cpu_ns(const struct file_reader *reader);
  * The same as function_table_make() and unwind_table_make(). Returns also -EIO (the process ended
  * over it), -ETIMEDOUT, or -ECONNABORTED: it did so too often, nothing more is read.
  */
-int file_reader_functions(struct file_reader *reader, int fd, struct function_table *table);
+int file_reader_functions(struct file_reader *reader, int fd, bool by_address,
+			  struct function_table *table);
 int file_reader_unwind(struct file_reader *reader, int fd, struct unwind_table *table);
+
+/* As embedded_symbols_read(); the caller frees `*bytes`. */
+int file_reader_embedded(struct file_reader *reader, int fd, void **bytes, size_t *length);
 
 /*
  * Begins to read the debug information of a file, which is `number` from now on; does not wait.

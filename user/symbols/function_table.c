@@ -15,9 +15,15 @@ void function_table_fini(struct function_table *table)
 	*table = (struct function_table){ 0 };
 }
 
+struct making {
+	struct function_table *table;
+	bool by_address;
+};
+
 static int add(const struct elf_function *function, void *context)
 {
-	struct function_table *table = context;
+	const struct making *making = context;
+	struct function_table *table = making->table;
 
 	if (table->count >= FUNCTION_TABLE_MOST)
 		return -EFBIG;
@@ -25,7 +31,7 @@ static int add(const struct elf_function *function, void *context)
 			sizeof(*table->entries)))
 		return -ENOMEM;
 	table->entries[table->count++] = (struct function_entry){
-		.begin = function->file_offset,
+		.begin = making->by_address ? function->address : function->file_offset,
 		.name = function->name_offset,
 		.bytes = function->size_bytes < UINT32_MAX ? (uint32_t)function->size_bytes :
 							     UINT32_MAX,
@@ -48,13 +54,15 @@ static int compare(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-int function_table_make(struct function_table *table, int fd)
+int function_table_make(struct function_table *table, int fd, bool by_address)
 {
+	struct making making = { table, by_address };
 	size_t i, kept = 0;
 	int err;
 
 	*table = (struct function_table){ 0 };
-	err = elf_each_function(fd, add, table, NULL);
+	err = by_address ? elf_each_function_anywhere(fd, add, &making) :
+			   elf_each_function(fd, add, &making, NULL);
 	if (table->count)
 		qsort(table->entries, table->count, sizeof(*table->entries), compare);
 	for (i = 0; i < table->count; i++)

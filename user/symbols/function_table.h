@@ -15,7 +15,7 @@
 #define FUNCTION_TABLE_MOST (4u << 20) /* functions of a file: twice what browsers have */
 
 struct function_entry {
-	uint64_t begin; /* in the file */
+	uint64_t begin; /* in the file, or its address */
 	uint64_t name;  /* where it is in the file */
 	uint32_t bytes; /* 0: not stated */
 	bool is_weak;   /* another name of it is as good, or better */
@@ -26,11 +26,15 @@ struct function_table {
 	size_t count, capacity;
 };
 
-/* Reads an ELF file, which is not trusted. Returns 0 or -errno as elf_each_function() does. */
-int function_table_make(struct function_table *table, int fd);
+/*
+ * Reads an ELF file, which is not trusted. `by_address`: the functions are found by their addresses
+ * as the file is linked, not by where their code is in the file: one that has debug information
+ * alone has none. Returns 0 or -errno as elf_each_function() does.
+ */
+int function_table_make(struct function_table *table, int fd, bool by_address);
 void function_table_fini(struct function_table *table);
 
-/* The function that the byte of the file is in, or NULL. */
+/* The function that the byte of the file, or the address, is in, or NULL. */
 const struct function_entry *function_table_find(const struct function_table *table,
 						 uint64_t offset);
 

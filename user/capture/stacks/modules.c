@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +32,10 @@ static void module_free(struct module *module)
 	forget_lines(module);
 	if (module->fd >= 0)
 		close(module->fd);
+	if (module->others_fd >= 0)
+		close(module->others_fd);
 	function_table_fini(&module->functions);
+	function_table_fini(&module->others);
 	free(module->path);
 	free(module);
 }
@@ -107,7 +111,7 @@ static struct module *module_new(int fd, char *path, uint64_t dev, uint64_t inod
 		free(module);
 		return NULL;
 	}
-	module->lines_fd = -1;
+	module->lines_fd = module->others_fd = -1;
 	module->dev = dev;
 	module->inode = inode;
 	module->fd = fd;
@@ -179,23 +183,66 @@ void modules_expect(struct modules *modules, int fd, const char *path)
 	    module_new(fcntl(fd, F_DUPFD_CLOEXEC, 0), strdup(path), status.st_dev, status.st_ino));
 }
 
+/* The symbols that the file has packed, as a file; negative: it has none. */
+static int open_embedded(struct modules *modules, const struct module *module)
+{
+	size_t length;
+	void *bytes;
+	int fd;
+
+	if (file_reader_embedded(modules->functions, module->fd, &bytes, &length))
+		return -1;
+	fd = memfd_create("memscope-symbols", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, bytes, length) != (ssize_t)length) {
+		close(fd);
+		fd = -1;
+	}
+	free(bytes);
+	return fd;
+}
+
+/* Of a file that was stripped, what was split off may be here, or packed in the file itself. */
+static const struct function_entry *find_other(struct modules *modules, struct module *module,
+					       uint64_t address)
+{
+	if (!module->others_read) {
+		module->others_read = true;
+		module->others_fd = open_split(&module->image);
+		if (module->others_fd < 0)
+			module->others_fd = open_embedded(modules, module);
+		if (module->others_fd >= 0)
+			file_reader_functions(modules->functions, module->others_fd, true,
+					      &module->others);
+	}
+	return function_table_find(&module->others, address);
+}
+
 bool module_function(struct modules *modules, struct module *module, uint64_t place,
 		     struct string *name, uint32_t *offset)
 {
 	const struct function_entry *entry;
 	char text[FUNCTION_NAME_BYTES];
+	uint64_t address;
 
 	if (module->fd < 0)
 		return false;
 	if (!module->functions_read) {
 		module->functions_read = true;
-		file_reader_functions(modules->functions, module->fd, &module->functions);
+		file_reader_functions(modules->functions, module->fd, false, &module->functions);
 	}
 	entry = function_table_find(&module->functions, place);
-	if (!entry || !function_table_name(entry, module->fd, text))
+	if (entry && function_table_name(entry, module->fd, text)) {
+		demangle_append(name, text);
+		*offset = (uint32_t)(place - entry->begin);
+		return true;
+	}
+	entry = elf_image_address(&module->image, place, &address) ?
+			find_other(modules, module, address) :
+			NULL;
+	if (!entry || !function_table_name(entry, module->others_fd, text))
 		return false;
 	demangle_append(name, text);
-	*offset = (uint32_t)(place - entry->begin);
+	*offset = (uint32_t)(address - entry->begin);
 	return true;
 }
 

@@ -27,6 +27,9 @@ struct module {
 	struct elf_image image;
 	bool functions_read;
 	struct function_table functions;
+	bool others_read;
+	int others_fd; /* of a file that has symbols which were split off; negative: none has */
+	struct function_table others; /* by address */
 	int lines_fd; /* of the file that has its debug information; negative: none has */
 };
 

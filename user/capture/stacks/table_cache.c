@@ -195,7 +195,7 @@ static int read_entry(int fd, const struct stat *file, struct unwind_table *tabl
 	if (err)
 		return err;
 	wanted = header_of(file, header.rows);
-	if (memcmp(&header, &wanted, offsetof(struct header, checksum)) || !header.rows ||
+	if (memcmp(&header, &wanted, offsetof(struct header, checksum)) != 0 || !header.rows ||
 	    header.rows > MS_UNWIND_ROWS_MOST)
 		return -ENOENT;
 	table->rows = malloc(header.rows * sizeof(*table->rows));

@@ -87,28 +87,57 @@ void activity_buffers(void (*request)(uint8_t **, size_t *, size_t *),
 
 /* ---- handing over ---------------------------------------------------------------------------- */
 
+static FILE *log_open(void)
+{
+	if (!log_file && settings()->log)
+		log_file = fopen(settings()->log, "ae");
+	return log_file;
+}
+
+static uint64_t thread_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Gives a buffer with so many records back; what the user of CUPTI takes for it is logged, if asked for. */
+static void give_back(uint8_t *buffer, size_t size, size_t valid, size_t records)
+{
+	const uint64_t before_ns = thread_ns();
+	uint64_t took_ns;
+
+	buffer_complete(NULL, 0, buffer, size, valid);
+	took_ns = thread_ns() - before_ns;
+	if (settings()->timed && log_open())
+		fprintf(log_file, "complete records=%zu ns=%llu\n", records,
+			(unsigned long long)took_ns);
+}
+
 /* Without the lock: the callbacks may call back. `list` is as in records, in order. */
 static void hand_over(const struct activity *list, size_t count)
 {
 	uint8_t *buffer = NULL;
-	size_t size = 0, most, valid = 0, bytes, i;
+	size_t size = 0, most, valid = 0, records = 0, bytes, i;
 
 	for (i = 0; i < count; i++) {
 		bytes = buffer ? record_put(buffer + valid, size - valid, &list[i]) : 0;
 		if (!bytes) {
 			if (buffer)
-				buffer_complete(NULL, 0, buffer, size, valid);
+				give_back(buffer, size, valid, records);
 			buffer = NULL;
 			buffer_request(&buffer, &size, &most);
-			valid = 0;
+			valid = records = 0;
 			if (!buffer)
 				return;
 			bytes = record_put(buffer, size, &list[i]);
 		}
 		valid += bytes;
+		records++;
 	}
 	if (buffer)
-		buffer_complete(NULL, 0, buffer, size, valid);
+		give_back(buffer, size, valid, records);
 }
 
 static void shuffle(struct activity *list, size_t count)
@@ -220,9 +249,7 @@ static void log_activity(const struct activity *a, uint64_t begin_ns, uint64_t e
 {
 	static const char *const kinds[] = { "kernel", "copy", "memset" };
 
-	if (!log_file && settings()->log)
-		log_file = fopen(settings()->log, "ae");
-	if (!log_file)
+	if (!log_open())
 		return;
 	fprintf(log_file, "%s %s begin=%llu end=%llu bytes=%llu device=%d graph=%u tid=%ld\n",
 		kinds[a->work.kind], a->work.name ? a->work.name : "-",

@@ -51,6 +51,7 @@ static void set(const char *key, char *value)
 		      { "refuses_clock", &all.refuses_clock },
 		      { "ignores_clock", &all.ignores_clock },
 		      { "hangs", &all.hangs },
+		      { "timed", &all.timed },
 		      { "realtime", &all.realtime } };
 	char *colon = strchr(value, ':');
 	size_t i;

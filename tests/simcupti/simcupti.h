@@ -31,6 +31,7 @@ struct settings {
 	char fails[64]; /* a function without "cupti", and what it returns */
 	int result;
 	bool crashes;    /* ... instead of returning it */
+	bool timed;      /* what is taken for each buffer is logged */
 	bool hangs;      /* a forced flush never returns */
 	const char *log; /* SIMCUPTI_LOG: a line for each activity; NULL: none */
 };

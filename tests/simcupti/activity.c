@@ -102,7 +102,7 @@ static uint64_t thread_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Gives a buffer with so many records back; what the user of CUPTI takes for it is logged, if asked for. */
+/* What the user of CUPTI takes for each buffer is logged, if asked for. */
 static void give_back(uint8_t *buffer, size_t size, size_t valid, size_t records)
 {
 	const uint64_t before_ns = thread_ns();

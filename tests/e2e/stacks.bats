@@ -115,6 +115,68 @@ strip_stacks() {
 	[ "$status" -ne 0 ]
 }
 
+# What lines the report's sites have; $@: options.
+named_sites() {
+	"$MEMSCOPE" report -f json "$@" run.mscope |
+		jq -r '.recordings[0].sites[].frames[0] | "\(.function // "") \(.source // "" | split("/") | last // ""):\(.line // 0)"' | sort -u
+}
+
+@test "report --symbols: a stripped program's functions and lines, from files with its build ID alone" {
+	local id line
+	strip_stacks symbols.debug
+	stacks_start record --stacks=alloc -o run.mscope
+	stacks_end
+	assert_equal "$(named_sites)" " :0"
+	id=$(readelf -n stacks | sed -n 's/.*Build ID: //p')
+	line="take stacks.c:$(grep -n 'cuMemAlloc_v2(&block, next_size)' "$ROOT/tests/workloads/stacks.c" | cut -d: -f1)"
+	mkdir -p "tree/.build-id/${id:0:2}" plain/deep empty other
+	cp symbols.debug "tree/.build-id/${id:0:2}/${id:2}.debug"
+	cp "$WORKLOADS/stacks" plain/deep/renamed
+	assert_equal "$(named_sites --symbols tree)" "$line"
+	assert_equal "$(named_sites --symbols plain)" "$line"
+	"$MEMSCOPE" export -f folded --symbols tree -o run.folded run.mscope
+	grep -q ';main;stacks_aligned;stacks_alloca;stacks_plain;take;' run.folded
+	# The stripped file itself knows no more; another build of it is not used, even where it should lie.
+	cp stacks empty
+	assert_equal "$(named_sites --symbols empty)" " :0"
+	printf 'int main(void) { return 0; }\n' | gcc -x c - -o other/stacks
+	mkdir -p "other/.build-id/${id:0:2}"
+	cp other/stacks "other/.build-id/${id:0:2}/${id:2}.debug"
+	assert_equal "$(named_sites --symbols other 2> other.err)" " :0"
+	grep -q "other/stacks is not the file that was traced (its build ID is [0-9a-f]*, not $id), so it is not used" other.err
+	run "$MEMSCOPE" report --symbols none run.mscope
+	[[ $output == *"--symbols none: No such file or directory"* ]]
+}
+
+@test "report --debuginfod asks the servers that are named, and only then" {
+	local id port
+	strip_stacks symbols.debug
+	stacks_start record --stacks=alloc -o run.mscope
+	stacks_end
+	id=$(readelf -n stacks | sed -n 's/.*Build ID: //p')
+	mkdir -p "server/buildid/$id"
+	cp symbols.debug "server/buildid/$id/debuginfo"
+	export DEBUGINFOD_CACHE_PATH=$PWD/cache
+	unset DEBUGINFOD_URLS
+	run "$MEMSCOPE" report --debuginfod run.mscope
+	[[ $output == *"DEBUGINFOD_URLS does not say which server to ask"* ]]
+	python3 -u -m http.server -d server -b 127.0.0.1 0 > server.log 2>&1 3>&- &
+	OTHER_PID=$!
+	wait_for 'grep -q "port [1-9]" server.log'
+	port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' server.log)
+	export DEBUGINFOD_URLS=http://127.0.0.1:$port
+	assert_equal "$(named_sites)" " :0"
+	assert_equal "$(grep -c GET server.log)" 0
+	[[ $(named_sites --debuginfod) == "take stacks.c:"* ]]
+	# What it sends is checked, too.
+	printf 'int main(void) { return 0; }\n' | gcc -x c - -o "server/buildid/$id/debuginfo"
+	rm -r cache
+	assert_equal "$(named_sites --debuginfod 2> other.err)" " :0"
+	grep -q "sent has another build ID than $id" other.err
+	kill "$OTHER_PID"
+	OTHER_PID=
+}
+
 @test "tables of large files are kept for the next trace, and not used if they are damaged" {
 	local run kept
 	cp "$WORKLOADS/stacks" .

@@ -301,7 +301,7 @@ static int read_side(const struct settings *settings, struct report_reader *read
 					  .thresholds = analysis_defaults(),
 					  .report.options = { .device = -1, .top = 1 } };
 	code = dump_input_find(&set, files, settings->output);
-	return code == EXIT_OK ? dump_input_read(reader, &set) : code;
+	return code == EXIT_OK ? dump_input_read(reader, &set, NULL) : code;
 }
 
 static int run(const struct settings *settings, char **files)

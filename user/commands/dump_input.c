@@ -19,6 +19,7 @@
 #include "commands/standard_input.h"
 #include "render/gate_words.h"
 #include "render/report_notes.h"
+#include "symbols/frame_names.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -391,7 +392,29 @@ static void tell_lack(const struct report_recording *recording)
 	string_fini(&lack);
 }
 
-int dump_input_read(struct report_reader *reader, struct dump_set *set)
+/* With names for its frames, if they are asked for. Returns 0 or -errno, logged. */
+static int read_named(struct report_reader *reader, struct dump_set *set,
+		      const struct symbol_files_options *symbols)
+{
+	struct replay_namer namer = { .put = frame_names_put };
+	struct frame_names *names;
+	int err;
+
+	if (!symbols || (!symbols->directory && !symbols->debuginfod))
+		return report_reader_read(reader, set);
+	err = frame_names_open(&names, symbols);
+	if (err)
+		return err;
+	namer.context = names;
+	reader->namer = &namer;
+	err = report_reader_read(reader, set);
+	reader->namer = NULL;
+	frame_names_close(names);
+	return err;
+}
+
+int dump_input_read(struct report_reader *reader, struct dump_set *set,
+		    const struct symbol_files_options *symbols)
 {
 	struct progress progress;
 	size_t i;
@@ -402,7 +425,7 @@ int dump_input_read(struct report_reader *reader, struct dump_set *set)
 		reader->progress = take_progress;
 		reader->progress_context = &progress;
 	}
-	err = report_reader_read(reader, set);
+	err = read_named(reader, set, symbols);
 	progress_end();
 	dump_set_fini(set);
 	/* A sink whose pipe was closed has had enough: that is no failure. */

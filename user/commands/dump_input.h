@@ -10,8 +10,22 @@
 #include "commands/command.h"
 #include "base/writer.h"
 #include "report/gate.h"
+#include "symbols/symbol_files.h"
 #include "store/dump_set.h"
 #include "store/report_reader.h"
+
+/* clang-format off */
+#define DUMP_INPUT_SYMBOL_ROWS(at) \
+	{ 0, "symbols", "DIRECTORY", \
+	  "Give native frames the functions and lines that were not known when the recording was made," \
+	  " from the files in DIRECTORY and below: the traced program and its libraries, or debug" \
+	  " information that was split off. A file is used if its build ID is that of the traced one.", \
+	  option_text, (at) + offsetof(struct symbol_files_options, directory) }, \
+	{ 0, "debuginfod", NULL, \
+	  "The same from the debuginfod servers in the environment variable DEBUGINFOD_URLS. They" \
+	  " learn the build IDs of what was traced.", \
+	  option_flag, (at) + offsetof(struct symbol_files_options, debuginfod) }
+/* clang-format on */
 
 /* Parsers for rows whose place in the settings has the type: */
 /* struct report_options */
@@ -73,8 +87,10 @@ int dump_input_find(struct dump_set *set, char **files, const char *output);
 
 /*
  * Reads them, until a signal comes (commands/interrupt.h). What the reader's options ask for must
- * be in there. As above. Frees the set. Shows its progress unless somebody else is told of it.
+ * be in there. `symbols`: where names of frames are looked for; NULL: nowhere. As above. Frees the
+ * set. Shows its progress unless somebody else is told of it.
  */
-int dump_input_read(struct report_reader *reader, struct dump_set *set);
+int dump_input_read(struct report_reader *reader, struct dump_set *set,
+		    const struct symbol_files_options *symbols);
 
 #endif /* MEMSCOPE_COMMANDS_DUMP_INPUT_H */

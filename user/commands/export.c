@@ -20,6 +20,7 @@
 
 struct settings {
 	struct report_reader reader;
+	struct symbol_files_options symbols;
 	const struct exporter *exporter;
 	const char *output;
 	enum export_metric metric;
@@ -140,6 +141,7 @@ static const struct option_row rows[] = {
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
 	  AT(reader.report.options) },
 	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
+	DUMP_INPUT_SYMBOL_ROWS(AT(symbols)),
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
 	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
@@ -175,7 +177,7 @@ static int write_all(struct settings *settings, struct dump_set *set,
 		return EXIT_FAILED;
 	}
 	settings->reader.sink = sink;
-	code = dump_input_read(&settings->reader, set);
+	code = dump_input_read(&settings->reader, set, &settings->symbols);
 	if (code == EXIT_OK && !(options->writer && options->writer->err))
 		code = exit_code_of(exporter->finish(sink, &settings->reader.report));
 	exporter->free(sink);

@@ -44,6 +44,7 @@ struct format {
 
 struct settings {
 	struct report_reader reader;
+	struct symbol_files_options symbols;
 	struct lanes lanes;
 	const char *output;
 	const struct format *format; /* NULL: as it suits the output */
@@ -284,6 +285,7 @@ static const struct option_row rows[] = {
 	  " its largest blocks, and findings about it or about no device. Totals by kind of memory"
 	  " and the timeline still cover all devices.",
 	  dump_input_device, AT(reader.report.options.device) },
+	DUMP_INPUT_SYMBOL_ROWS(AT(symbols)),
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
 	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
@@ -419,7 +421,7 @@ static int run(struct settings *settings, char **files)
 		settings->reader.sink = &settings->lanes.sink;
 	}
 	if (code == EXIT_OK)
-		code = dump_input_read(&settings->reader, &set);
+		code = dump_input_read(&settings->reader, &set, &settings->symbols);
 	if (code == EXIT_OK)
 		code = exit_code_of(dump_input_write(settings->output, put_report, settings));
 	return code == EXIT_OK ? check_findings(settings) : code;

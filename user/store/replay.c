@@ -44,6 +44,8 @@ struct replay {
 	uint64_t processes; /* that had been new by then */
 	uint64_t effort;
 
+	const struct replay_namer *namer; /* NULL: none */
+
 	/* A record, aligned; those of newer versions may be as long as their size can say. */
 	uint64_t record[(UINT16_MAX + 7) / 8];
 };
@@ -316,6 +318,22 @@ static int feed(struct replay *replay)
 	return pipeline_feed(replay->pipeline, replay->record, event->size);
 }
 
+void replay_name(struct replay *replay, const struct replay_namer *namer)
+{
+	replay->namer = namer;
+}
+
+/* Returns how long the record is now. */
+static size_t name_frame(struct replay *replay, size_t length)
+{
+	struct ms_frame_record *frame = (struct ms_frame_record *)replay->record;
+
+	if (!replay->namer || frame->event.type != MS_TYPE_FRAME || event_check_frame(frame))
+		return length;
+	replay->namer->put(replay->namer->context, frame, sizeof(replay->record));
+	return frame->event.size;
+}
+
 static int take_record(struct replay *replay, bool anchor, size_t length)
 {
 	/* The block that says which functions are meant is missing. */
@@ -331,6 +349,7 @@ static int take_record(struct replay *replay, bool anchor, size_t length)
 		replay->account.unknown_calls++;
 		return 0;
 	}
+	length = name_frame(replay, length);
 	return anchor ? load(replay, length) : feed(replay);
 }
 

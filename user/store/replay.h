@@ -47,6 +47,15 @@ struct replay;
  */
 struct replay *replay_new(struct pipeline *pipeline, struct replay_limits *limits);
 
+/* What names frames of a recording that have no name in it; `put` as frame_names_put(). */
+struct replay_namer {
+	void (*put)(void *context, struct ms_frame_record *record, size_t room);
+	void *context;
+};
+
+/* NULL: frames are as they were recorded. It stays the caller's. */
+void replay_name(struct replay *replay, const struct replay_namer *namer);
+
 /* All has been read. `kept`: bytes of memory that what was read goes on to take. */
 void replay_close(struct replay *replay, uint64_t kept);
 

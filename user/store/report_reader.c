@@ -124,6 +124,8 @@ static struct report_run *run_new(struct report_reader *reader)
 	run->pipeline.filter.ops = ~0u;
 	run->pipeline.shows_sums = true;
 	run->replay = replay_new(&run->pipeline, &reader->limits);
+	if (run->replay)
+		replay_name(run->replay, reader->namer);
 	if (run->replay && !state_follow_usage(&run->pipeline.state))
 		return run;
 	run_free(run);

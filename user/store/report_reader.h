@@ -17,7 +17,8 @@ struct report_reader {
 	struct report_time from, until;
 	struct report_time window[3]; /* struct analysis_options */
 	struct analysis_options thresholds;
-	struct sink *sink; /* NULL: there is none; the caller's */
+	const struct replay_namer *namer; /* NULL: frames are as they were recorded */
+	struct sink *sink;                /* NULL: there is none; the caller's */
 	/*
 	 * Told after each block how many bytes of all files have been read so far; NULL: none.
 	 * Returns 0 or -errno, which ends the reading.

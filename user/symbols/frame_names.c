@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symbols/frame_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/demangle.h"
+#include "base/memory.h"
+#include "base/string.h"
+#include "symbols/file_reader.h"
+
+#define MAX_MODULES 4096
+#define RETRY_NS 5000000 /* while debug information is being read; the reader ends a hang */
+
+struct module {
+	char *build_id;
+	int fd; /* negative: nothing is known of it */
+	struct function_table functions;
+	bool no_lines;
+};
+
+struct frame_names {
+	struct symbol_files *files;
+	struct file_reader *functions, *lines;
+	struct module *modules;
+	size_t count, capacity;
+	struct string name, record; /* scratch */
+	struct source_line found[SOURCE_LINES_MOST];
+};
+
+int frame_names_open(struct frame_names **result, const struct symbol_files_options *options)
+{
+	struct frame_names *names = calloc(1, sizeof(*names));
+	int err = names ? symbol_files_open(&names->files, options) : -ENOMEM;
+
+	if (!err)
+		err = file_reader_open(&names->functions, false);
+	if (!err)
+		err = file_reader_open(&names->lines, true);
+	if (err)
+		frame_names_close(names);
+	else
+		*result = names;
+	return err;
+}
+
+void frame_names_close(struct frame_names *names)
+{
+	size_t i;
+
+	if (!names)
+		return;
+	for (i = 0; i < names->count; i++) {
+		if (names->modules[i].fd >= 0)
+			close(names->modules[i].fd);
+		function_table_fini(&names->modules[i].functions);
+		free(names->modules[i].build_id);
+	}
+	free(names->modules);
+	symbol_files_close(names->files);
+	file_reader_close(names->functions);
+	file_reader_close(names->lines);
+	string_fini(&names->name);
+	string_fini(&names->record);
+	free(names);
+}
+
+/* NULL: there is no room for more. Its position is its number for the reader of lines. */
+static struct module *module_of(struct frame_names *names, const char *build_id, const char *path)
+{
+	struct module *module;
+	size_t i;
+
+	for (i = 0; i < names->count; i++)
+		if (!strcmp(names->modules[i].build_id, build_id))
+			return &names->modules[i];
+	if (names->count >= MAX_MODULES || memory_grow((void **)&names->modules, &names->capacity,
+						       names->count + 1, sizeof(*names->modules)))
+		return NULL;
+	module = &names->modules[names->count];
+	*module = (struct module){ .build_id = strdup(build_id), .fd = -1 };
+	if (!module->build_id)
+		return NULL;
+	names->count++;
+	module->fd = symbol_files_find(names->files, build_id, path);
+	if (module->fd >= 0)
+		file_reader_functions(names->functions, module->fd, true, &module->functions);
+	return module;
+}
+
+/* Puts the function's name into names->name, if it is known. */
+static void find_function(struct frame_names *names, const struct module *module, uint64_t address,
+			  uint64_t back, uint32_t *offset)
+{
+	const struct function_entry *entry =
+		function_table_find(&module->functions, address - back);
+	char text[FUNCTION_NAME_BYTES];
+
+	if (!entry || !function_table_name(entry, module->fd, text))
+		return;
+	string_clear(&names->name);
+	demangle_append(&names->name, text);
+	string_append_char(&names->name, '\0');
+	*offset = (uint32_t)(address - entry->begin);
+}
+
+/* The line in the function that has the code: that of the call, if another was put into it. */
+static const struct source_line *find_line(struct frame_names *names, struct module *module,
+					   uint64_t address)
+{
+	const uint32_t number = (uint32_t)(module - names->modules);
+	const struct timespec pause = { 0, RETRY_NS };
+	int count;
+
+	if (module->no_lines)
+		return NULL;
+	while ((count = file_reader_lines(names->lines, number, module->fd, address, names->found,
+					  SOURCE_LINES_MOST)) == -EAGAIN)
+		nanosleep(&pause, NULL);
+	module->no_lines = count == -ENODATA;
+	return count > 0 ? &names->found[count - 1] : NULL;
+}
+
+/* Leaves the record as it is if it would get too long. */
+static void rewrite(struct frame_names *names, struct ms_frame_record *record, size_t room,
+		    const char *const texts[MS_FRAME_TEXTS_COUNT])
+{
+	const size_t most = MS_FRAME_TEXTS_MAX / MS_FRAME_TEXTS_COUNT - 1;
+	int i;
+
+	string_clear(&names->record);
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
+		string_append(&names->record, texts[i], strnlen(texts[i], most));
+		string_append_char(&names->record, '\0');
+	}
+	if (names->record.failed || names->record.length > room - sizeof(*record))
+		return;
+	memcpy(record->texts, names->record.bytes, names->record.length);
+	record->length = (uint32_t)names->record.length;
+	record->event.size = (uint16_t)(sizeof(*record) + names->record.length);
+}
+
+void frame_names_put(void *context, struct ms_frame_record *record, size_t room)
+{
+	const uint64_t back = record->flags & MS_FRAME_EXACT ? 0 : 1;
+	const char *texts[MS_FRAME_TEXTS_COUNT], *text = record->texts;
+	struct frame_names *names = context;
+	const struct source_line *line;
+	struct module *module;
+	int i;
+
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++, text += strlen(text) + 1)
+		texts[i] = text;
+	if (record->kind != MS_FRAME_NATIVE || record->flags & MS_FRAME_INLINED ||
+	    !*texts[MS_FRAME_BUILD_ID] || (*texts[MS_FRAME_FUNCTION] && record->line))
+		return;
+	module = module_of(names, texts[MS_FRAME_BUILD_ID], texts[MS_FRAME_MODULE]);
+	if (!module || module->fd < 0)
+		return;
+	string_clear(&names->name);
+	string_append(&names->name, texts[MS_FRAME_FUNCTION], strlen(texts[MS_FRAME_FUNCTION]) + 1);
+	if (!*texts[MS_FRAME_FUNCTION])
+		find_function(names, module, record->address, back, &record->offset);
+	line = record->line ? NULL : find_line(names, module, record->address - back);
+	if (names->name.failed)
+		return;
+	texts[MS_FRAME_FUNCTION] = names->name.bytes;
+	if (line && line->line) {
+		texts[MS_FRAME_SOURCE] = line->file;
+		record->line = line->line;
+	}
+	rewrite(names, record, room, texts);
+}

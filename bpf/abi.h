@@ -322,6 +322,7 @@ struct ms_identity {
 #include "python_abi.h"
 #include "stack_abi.h"
 #include "tensor_abi.h"
+#include "who_abi.h"
 
 /* They are moved about in words of 64 bits. */
 #define MS_RECORD(type, number, layout, ...) \
@@ -350,6 +351,7 @@ _Static_assert(sizeof(struct ms_node) == 56, "wire layout");
 _Static_assert(sizeof(struct ms_gpu) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_placement) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_budget) == 64, "wire layout");
+_Static_assert(sizeof(struct ms_who) == 88, "texts follow without a hole");
 
 /* ---- settings and counters ------------------------------------------------------------------- */
 
@@ -365,6 +367,7 @@ struct ms_settings {
 	__u32 stack_kinds;    /* bit set of enum ms_frame_kind: frames that they have */
 	__u32 governed;       /* a target may have MS_TARGET_ENTRIES */
 	__u32 tensor_chance;  /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
+	__u32 who;            /* enum ms_who_wanted */
 	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
 	__u64 pid_space_device, pid_space; /* /proc/self/ns/pid of the capture, as stat(2) has it */
 };

@@ -14,24 +14,35 @@ static __always_inline bool is_in_scope(void)
 	return settings.admits == MS_ADMITS_ALL;
 }
 
-/* Whether the calling process has begun to be a target: user space has been sent a record of it. */
+/*
+ * Whether the calling process has begun to be a target: user space has been sent a record of it,
+ * which is made where the thread has room for names, as there is little left of the stack.
+ */
 static __always_inline bool admit(__u32 file)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	__u32 pid = task->tgid, flags = MS_TARGET_TRACED | MS_TARGET_FOLLOW;
-	struct ms_process record = {};
+	struct ms_thread *thread =
+		bpf_task_storage_get(&ms_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct ms_process *record;
 
-	event_init(&record.event, MS_TYPE_ATTACH, sizeof(record), start_of(task),
+	if (!thread)
+		return false;
+	if (settings.who == MS_WHO_OF_CHILDREN)
+		who_report(task);
+	record = (struct ms_process *)thread->name;
+	event_init(&record->event, MS_TYPE_ATTACH, sizeof(*record), start_of(task),
 		   bpf_ktime_get_ns());
-	record.child_start_ns = BPF_CORE_READ(leader, start_time);
-	record.value = file;
-	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), leader->comm);
+	record->child_start_ns = BPF_CORE_READ(leader, start_time);
+	record->child_pid = 0;
+	record->value = file;
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), leader->comm);
 	/*
 	 * Before it is a target, so that the record is older than any call's. If two threads come
 	 * here, there are two records.
 	 */
-	if (ring_output(false, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
+	if (ring_output(false, record, sizeof(*record), BPF_RB_FORCE_WAKEUP))
 		return false;
 	bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
 	return true;

@@ -23,6 +23,7 @@
 #include "split.bpf.h"
 #include "context.bpf.h"
 #include "call.bpf.h"
+#include "who.bpf.h"
 #include "admit.bpf.h"
 #include "process.bpf.h"
 #include "ioctl.bpf.h"

@@ -45,6 +45,7 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 	bpf_task_storage_delete(&ms_threads, task);
 	bpf_task_storage_delete(&ms_python_threads, task);
 	python_gone(task->tgid);
+	who_report(task);
 	record.value = (__u32)old_pid != (__u32)task->pid;
 	record.program = task->self_exec_id;
 	process_report(MS_TYPE_EXEC, task, &record);
@@ -61,6 +62,8 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	if (flags & MS_TARGET_FOLLOW) {
 		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_ANY);
 		python_fork(parent->tgid, pid);
+		if (settings.who == MS_WHO_OF_CHILDREN)
+			who_report(child);
 	}
 	record.child_pid = pid;
 	record.child_start_ns = start_of(child);

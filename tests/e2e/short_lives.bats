@@ -191,6 +191,71 @@ fails_inexact() {
 	[[ "$(whole)" == "[1,"* ]] || fails_inexact child
 }
 
+# ---- who they were, though nothing is read of them before they have ended
+
+# Of those that allocated, how often each is, and the number of tables of devices.
+identities_whole() {
+	"$MEMSCOPE" report -q --comm short_lives -f json -o report.json a.mscope
+	jq -c '.recordings[0] | [.processes[] | select(.spaces != []) |
+		[.identity.exe, .identity.user, .identity.cgroup]] | group_by(.) | map([.[0][], length])' report.json
+	jq -c '.recordings[0].devices | length' report.json
+}
+
+# The same if all are of the workload, $1 of them.
+identities_of() {
+	local group
+
+	# Where this process is, as the others are.
+	rm -f own.mscope
+	group=$("$MEMSCOPE" record -q $MASK -o own.mscope -- "$WORKLOADS/short_lives" one 1 50 &&
+		"$MEMSCOPE" report -q -f json own.mscope | jq '.recordings[0].processes[0].identity.cgroup')
+	printf '[["%s","%s",%s,%s]]\n1\n' "$(readlink -f "$WORKLOADS/short_lives")" "$(id -un)" "$group" "$1"
+}
+
+# The recorder stands still while they run, as one that gets no CPU does. Its child makes tables, not records.
+while_stopped() {
+	kill -STOP "$RECORD_PID"
+	"$@"
+	kill -CONT "$RECORD_PID"
+}
+
+@test "-a: who was there is known of processes that have ended before they are looked at" {
+	local way
+
+	needs_files
+	for way in fork exec vfork spawn clone; do
+		rm -f a.mscope children.in
+		children_start "$way" 20 0
+		record_start -o a.mscope -a
+		while_stopped children_run
+		record_stop
+		assert_equal "$way $(identities_whole)" "$way $(identities_of 20)"
+	done
+}
+
+# Until the command has ended, which nothing waits for by now.
+command_run() {
+	echo >&8
+	exec 8>&-
+	wait_for 'ps -o stat= -o comm= --ppid "$RECORD_PID" | grep -q "^Z.*short_lives"'
+}
+
+@test "-f: who was there is known of processes that have ended before they are looked at" {
+	local way
+
+	needs_files beside
+	for way in fork exec vfork spawn clone; do
+		rm -f a.mscope children.in
+		mkfifo children.in
+		exec 8<> children.in
+		# shellcheck disable=SC2016 # expanded there
+		record_start -o a.mscope -f -- sh -c 'exec "$0" "$@" < children.in' "$WORKLOADS/short_lives" "$way" 20 0
+		while_stopped command_run
+		record_wait
+		assert_equal "$way $(identities_whole)" "$way $(identities_of 20)"
+	done
+}
+
 # ---- what probes in files do to others
 
 # Whether the process's code of the driver differs from the file's.

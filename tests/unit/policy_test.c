@@ -109,6 +109,8 @@ static void this_process_is_asked_for(void **state)
 {
 	static struct policy policy;
 	static struct users users;
+	static struct whos whos;
+	struct policy_asked asked = { .pid = getpid(), .whos = &whos, .users = &users };
 	struct proc_info info;
 	char rule[64];
 	bool denied = false;
@@ -117,9 +119,11 @@ static void this_process_is_asked_for(void **state)
 	assert_int_equal(proc_read(getpid(), &info), 0);
 	snprintf(rule, sizeof(rule), "user=%u", geteuid());
 	assert_null(policy_parse(&policy.deny, rule));
-	assert_int_equal(policy_ask(&policy, &users, getpid(), info.start_ns, &denied), 0);
+	asked.start_ns = info.start_ns;
+	assert_int_equal(policy_ask(&policy, &asked, &denied), 0);
 	assert_true(denied);
-	assert_int_equal(policy_ask(&policy, &users, getpid(), info.start_ns + 1, &denied), -ESRCH);
+	asked.start_ns++;
+	assert_int_equal(policy_ask(&policy, &asked, &denied), -ESRCH);
 }
 
 static void copies_are_the_same_and_their_own(void **unused)

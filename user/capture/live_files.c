@@ -119,6 +119,7 @@ static int feed_gone(struct live *live, struct ms_process *record)
 	record->event.type = MS_TYPE_ATTACH;
 	record->child_start_ns = 0;
 	record->child_pid = 0;
+	live_feed_identity(live, &record->event);
 	live_feed(live, record, sizeof(*record));
 	return live_feed_visible(live, &record->event);
 }

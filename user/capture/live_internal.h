@@ -229,6 +229,8 @@ struct live_newcomer {
 int live_add_target(struct live *live, const struct live_newcomer *newcomer,
 		    struct target **target);
 int live_feed_attach(struct live *live, struct target *target);
+/* Who the process is, ahead of the record that says what it does. */
+int live_feed_identity(struct live *live, const struct ms_event *next);
 int live_feed_visible(struct live *live, const struct ms_event *after);
 /*
  * A target that had mapped a driver before that got its probes, which was after `since_ns`, is

@@ -62,6 +62,10 @@ static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
 {
 	const struct policy *policy = live->options.scope.policy;
+	const struct policy_asked asked = { .pid = pid,
+					    .start_ns = start_ns,
+					    .whos = &live->identities.whos,
+					    .users = &live->identities.users };
 	bool denied = true;
 	int err;
 
@@ -69,7 +73,7 @@ bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
 		return true;
 	if (!policy)
 		return false;
-	err = policy_ask(policy, &live->identities.users, pid, start_ns, &denied);
+	err = policy_ask(policy, &asked, &denied);
 	if (err)
 		live->targets.missed++;
 	if (!err && !denied)

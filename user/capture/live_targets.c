@@ -30,7 +30,7 @@ static int feed_launches(struct live *live, const struct ms_event *event)
 
 int live_feed_visible(struct live *live, const struct ms_event *after)
 {
-	struct ms_visible record = record_visible((pid_t)after->pid, after->start_ns, after->ts_ns);
+	struct ms_visible record = record_visible(&live->identities.whos, after);
 
 	return live_feed(live, &record, sizeof(record));
 }
@@ -80,8 +80,7 @@ static int feed_libraries(struct live *live, struct target *target)
 	return err;
 }
 
-/* Who the process is, ahead of the record that says what it does. */
-static int feed_identity(struct live *live, const struct ms_event *next)
+int live_feed_identity(struct live *live, const struct ms_event *next)
 {
 	struct ms_identity *record = identity_record_make(&live->identities, next);
 
@@ -91,7 +90,7 @@ static int feed_identity(struct live *live, const struct ms_event *next)
 int live_feed_attach(struct live *live, struct target *target)
 {
 	struct ms_process record = record_attach(target);
-	int err = feed_identity(live, &record.event);
+	int err = live_feed_identity(live, &record.event);
 
 	if (target->attach_flags & MS_ATTACH_RUNNING)
 		kernel_names_add(live->kernel_names, target->pid, target->start_ns);
@@ -407,6 +406,10 @@ int live_take(void *context, void *record, size_t length)
 	struct live *live = context;
 	int err;
 
+	if (event->type == MS_TYPE_WHO) {
+		whos_keep(&live->identities.whos, record, length);
+		return live->err;
+	}
 	/* Those of a process that is denied by now are dropped, too. */
 	err = feed_launches(live, event);
 	if (live_drops(live, event))
@@ -426,7 +429,7 @@ int live_take(void *context, void *record, size_t length)
 		return stack_taker_take(live->stacks, record);
 	if (!err && event->type == MS_TYPE_EXEC &&
 	    live_is_target(live, (pid_t)event->pid, event->start_ns))
-		err = feed_identity(live, event);
+		err = live_feed_identity(live, event);
 	if (!err && event->type == MS_TYPE_LAUNCH)
 		err = kernel_names_launched(live->kernel_names, record);
 	if (!err)
@@ -558,6 +561,9 @@ int live_open_targets(struct live *live)
 	int err = 0;
 	size_t i;
 
+	/* What only programs that are executed from now on need comes after the first event. */
+	if (live_follows(live) || live->options.command)
+		programs_learn_layout(live->programs);
 	if (!scope_is_open(&live->options.scope))
 		live_warn_untraced_before(live);
 	file_probes_hold(live->targets.file_probes);
@@ -568,6 +574,8 @@ int live_open_targets(struct live *live)
 	if (!err && live->options.command)
 		err = start_command(live);
 	file_probes_release(live->targets.file_probes);
+	if (!err)
+		programs_learn_layout(live->programs);
 	return err;
 }
 

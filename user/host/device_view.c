@@ -109,16 +109,13 @@ static ssize_t read_environment(pid_t pid, char **bytes)
 	return length;
 }
 
-/* The devices in the process' own /dev. Without any (a simulated driver), the set is empty. */
-static void read_minors(pid_t pid, uint64_t minors[4])
+/* The devices of a directory. Without any (a simulated driver), the set is empty. */
+static void read_minors(const char *path, uint64_t minors[4])
 {
+	DIR *directory = opendir(path);
 	struct dirent *entry;
-	char path[64];
-	DIR *directory;
 
 	memset(minors, 0, 4 * sizeof(*minors));
-	snprintf(path, sizeof(path), "/proc/%d/root/dev", (int)pid);
-	directory = opendir(path);
 	while (directory && (entry = readdir(directory))) {
 		char *end;
 		unsigned long minor;
@@ -133,14 +130,32 @@ static void read_minors(pid_t pid, uint64_t minors[4])
 		closedir(directory);
 }
 
+void device_view_own_minors(uint64_t minors[4])
+{
+	read_minors("/dev", minors);
+}
+
+/* The files of a process that has ended are seen no more, and its environment is empty. */
+static bool has_ended(pid_t pid)
+{
+	char path[64], root[8];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	return readlink(path, root, sizeof(root)) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
 int device_view_read(pid_t pid, struct device_view *view)
 {
 	uint64_t minors[4];
-	char *environment;
+	char *environment, path[64];
 	ssize_t length = read_environment(pid, &environment);
 
+	snprintf(path, sizeof(path), "/proc/%d/root/dev", (int)pid);
+	if (length >= 0 && environment)
+		read_minors(path, minors);
+	if (length >= 0 && environment && has_ended(pid))
+		length = -ESRCH;
 	if (length >= 0 && environment) {
-		read_minors(pid, minors);
 		*view = device_view_of(environment, (size_t)length, minors);
 	}
 	free(environment);

@@ -23,6 +23,9 @@ struct device_view {
 /* Returns 0, or -errno if the process is gone or must not be looked at. */
 int device_view_read(pid_t pid, struct device_view *view);
 
+/* The bit set of the minor numbers in /dev, as this program sees it. */
+void device_view_own_minors(uint64_t minors[4]);
+
 /*
  * The same from an environment as /proc/PID/environ has it (strings that end with a zero byte, the
  * last one perhaps without) and a bit set of the minor numbers of /dev/nvidiaN that are there.

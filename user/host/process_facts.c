@@ -123,40 +123,48 @@ void process_facts_environment(const char *text, size_t bytes,
 	}
 }
 
+void process_facts_arguments(const char *text, size_t bytes, const struct process_facts_wish *wish,
+			     struct process_facts *facts)
+{
+	size_t i;
+
+	script_find(facts->exe[0] ? facts->exe : text, text, bytes, facts->script,
+		    sizeof(facts->script));
+	if (!wish->line)
+		return;
+	while (bytes && !text[bytes - 1])
+		bytes--;
+	snprintf(facts->line, sizeof(facts->line), "%.*s", (int)bytes, text);
+	for (i = 0; i < bytes && i < sizeof(facts->line) - 1; i++)
+		facts->line[i] = text[i] ? text[i] : ' ';
+	facts->line[i] = '\0';
+}
+
 /* ---- reading them ---------------------------------------------------------------------------- */
 
-static void read_exe(int directory, struct process_facts *facts)
+/* Returns whether the process has an executable: that it is running. */
+static bool read_exe(int directory, struct process_facts *facts)
 {
 	char path[4096];
 	ssize_t length = readlinkat(directory, "exe", path, sizeof(path));
 	size_t kept = sizeof(facts->exe) - 1;
 
 	if (length <= 0)
-		return;
+		return false;
 	if ((size_t)length < kept)
 		kept = (size_t)length;
 	memcpy(facts->exe, path + length - kept, kept);
 	facts->exe[kept] = '\0';
+	return true;
 }
 
 static void read_arguments(int directory, const struct process_facts_wish *wish, char *bytes,
 			   struct process_facts *facts)
 {
 	ssize_t length = read_file(directory, "cmdline", bytes, FILE_MAX_BYTES);
-	size_t i;
 
-	if (length <= 0)
-		return;
-	script_find(facts->exe[0] ? facts->exe : bytes, bytes, (size_t)length, facts->script,
-		    sizeof(facts->script));
-	if (!wish->line)
-		return;
-	while (length && !bytes[length - 1])
-		length--;
-	for (i = 0; i < (size_t)length; i++)
-		if (!bytes[i])
-			bytes[i] = ' ';
-	snprintf(facts->line, sizeof(facts->line), "%.*s", (int)length, bytes);
+	if (length > 0)
+		process_facts_arguments(bytes, (size_t)length, wish, facts);
 }
 
 static void read_environment(int directory, const struct process_facts_wish *wish, char *bytes,
@@ -178,6 +186,7 @@ static void read_all(int directory, const struct process_facts_wish *wish, char 
 	if (read_file(directory, "cgroup", bytes, FILE_MAX_BYTES) > 0)
 		process_facts_cgroup(bytes, facts);
 	read_environment(directory, wish, bytes, facts);
+	facts->is_whole = read_exe(directory, facts);
 }
 
 int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_wish *wish,

@@ -20,6 +20,7 @@
 
 /* Texts that are not known are "". */
 struct process_facts {
+	bool is_whole;   /* the process was still running when all had been read */
 	bool has_status; /* the next four are known */
 	uint32_t uid;    /* effective, in the user namespace of this program */
 	uint32_t gid;
@@ -43,8 +44,10 @@ struct process_facts_wish {
 };
 
 /*
- * What cannot be read is not known. Returns 0, or -ESRCH: the process has ended, or another one has
- * its pid by now (`start_ns` is as proc_read() has it).
+ * What cannot be read is not known: of a process that is ending, or has ended and is waited for,
+ * the executable, the arguments and the environment, and its cgroup is the root. Returns 0, or
+ * -ESRCH: the process has ended, or another one has its pid by now (`start_ns` is as proc_read()
+ * has it).
  */
 int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_wish *wish,
 		       struct process_facts *facts);
@@ -58,6 +61,13 @@ void process_facts_cgroup(char *text, struct process_facts *facts);
 
 /* What /proc/PID/status says of users, parent and PID namespaces. */
 void process_facts_status(const char *text, struct process_facts *facts);
+
+/*
+ * What an interpreter interprets, and the command line if it is wished for, from what
+ * /proc/PID/cmdline says. The executable is known before.
+ */
+void process_facts_arguments(const char *text, size_t bytes, const struct process_facts_wish *wish,
+			     struct process_facts *facts);
 
 /* The variables that are wished for, from what /proc/PID/environ says. */
 void process_facts_environment(const char *text, size_t bytes,

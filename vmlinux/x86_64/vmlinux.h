@@ -4,7 +4,7 @@
 #define __VMLINUX_H__
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
-#pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #endif
 typedef unsigned char __u8;
 typedef short unsigned int __u16;
@@ -130,7 +130,12 @@ struct uprobes_state {
 };
 
 struct mm_struct {
-		struct uprobes_state uprobes_state;
+	long unsigned int arg_start;
+	long unsigned int arg_end;
+	long unsigned int env_start;
+	long unsigned int env_end;
+	struct file *exe_file;
+	struct uprobes_state uprobes_state;
 };
 
 struct return_instance {
@@ -160,13 +165,18 @@ struct task_struct {
 	int exit_code;
 	pid_t pid;
 	pid_t tgid;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	u64 start_time;
 	u64 start_boottime;
+	const struct cred *real_cred;
 	char comm[16];
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	u64 self_exec_id;
+	struct css_set *cgroups;
 	struct uprobe_task *utask;
 };
 
@@ -189,8 +199,14 @@ struct inode {
 	dev_t i_rdev;
 };
 
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
 struct file {
 	struct inode *f_inode;
+	const struct path f_path;
 };
 
 struct pt_regs {

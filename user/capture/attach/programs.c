@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "capture/attach/attacher.h"
+#include "capture/attach/who_layout.h"
 #include "capture/records/sources.h"
 #include "host/nvidia_driver.h"
 #include "memscope.skel.h"
@@ -180,6 +181,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	skeleton->rodata->settings.return_ops = options->return_ops;
 	skeleton->rodata->settings.count_launches = options->count_launches;
 	skeleton->rodata->settings.admits = options->admits;
+	skeleton->rodata->settings.who = programs_can_walk_stacks() ? options->who : MS_WHO_OF_NONE;
 	skeleton->rodata->settings.governed =
 		options->governed && options->strategy == STRATEGY_SESSION;
 	if (options->count_launches) {
@@ -524,6 +526,12 @@ uint32_t programs_new_file(struct programs *programs)
 void programs_open_file(struct programs *programs, uint32_t file)
 {
 	programs->skeleton->bss->open_files[file] = 1;
+}
+
+void programs_learn_layout(struct programs *programs)
+{
+	if (programs->skeleton->rodata->settings.who != MS_WHO_OF_NONE)
+		who_layout_learn(&programs->skeleton->bss->who_layout);
 }
 
 void programs_shut_file(struct programs *programs, uint32_t file)

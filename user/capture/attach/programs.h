@@ -37,8 +37,9 @@ struct programs_options {
 	const struct marker_rows *markers; /* NULL: none */
 	bool marks;                        /* what `memscope-bpf mark` says is wanted */
 	bool tensors;                      /* what allocators of frameworks say of themselves */
-	bool tensor_chance; /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
-	bool governed;      /* probes of bulk calls can be removed, and their ends not be watched */
+	bool tensor_chance;     /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
+	enum ms_who_wanted who; /* which processes the kernel side says who they are */
+	bool governed; /* probes of bulk calls can be removed, and their ends not be watched */
 };
 
 /* Whether this kernel can walk call stacks, and we may ask it. */
@@ -160,6 +161,12 @@ int programs_set_python(struct programs *programs, pid_t pid, const struct ms_py
 int programs_shut_target(struct programs *programs, pid_t pid, uint32_t flags);
 /* They do from now on. To be called once for each call of the other that has returned 0. */
 void programs_open_target(struct programs *programs, pid_t pid, uint32_t flags);
+
+/*
+ * From when on the kernel side says who processes are (bpf/who_abi.h). It takes about 5 ms, once.
+ * Without it, what ends before it is looked at has no identity.
+ */
+void programs_learn_layout(struct programs *programs);
 
 /*
  * The number of a file whose functions are to get probes in every process, or 0: there are too many

@@ -105,9 +105,11 @@ static void put_facts(struct identity_maker *maker)
 
 	put_text(record, IDENTITY_EXE, facts->exe);
 	put_text(record, IDENTITY_SCRIPT, facts->script);
-	put_number(record, IDENTITY_UID, facts->uid);
-	put_text(record, IDENTITY_USER, users_name(&maker->users, facts->uid));
-	put_number(record, IDENTITY_PARENT, facts->parent);
+	if (facts->has_status) {
+		put_number(record, IDENTITY_UID, facts->uid);
+		put_text(record, IDENTITY_USER, users_name(&maker->users, facts->uid));
+		put_number(record, IDENTITY_PARENT, facts->parent);
+	}
 	if (facts->ns_pid)
 		put_number(record, IDENTITY_NS_PID, facts->ns_pid);
 	put_text(record, IDENTITY_CGROUP, facts->cgroup);
@@ -128,34 +130,88 @@ static bool is_known(const struct identity_maker *maker, const struct ms_event *
 	       maker->facts_ns >= next->ts_ns;
 }
 
-struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next)
+static size_t name_length(const char *name)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t length = strlen(name), end = sizeof(deleted) - 1;
+
+	return length > end && !strcmp(name + length - end, deleted) ? length - end : length;
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether the process has executed no other program between the two. */
+static bool is_same_program(const struct process_facts *a, const struct process_facts *b)
+{
+	const char *name = name_of(a->exe), *other = name_of(b->exe);
+	const size_t length = name_length(name);
+
+	return length == name_length(other) && !memcmp(name, other, length);
+}
+
+/*
+ * The kernel side was there at the time that the record is about. /proc says more (it cuts
+ * nothing), but of the time of reading: by then the process may have executed another program, be
+ * ending, or have ended.
+ */
+static void merge(struct process_facts *read, const struct process_facts *said)
+{
+	const bool is_current = read->is_whole && (!said->exe[0] || is_same_program(read, said));
+
+	if (is_current && said->script[0])
+		memcpy(read->script, said->script, sizeof(read->script));
+	if (is_current)
+		return;
+	*read = *said;
+	read->is_whole = true;
+}
+
+/* Makes the facts those of the process. Returns whether anything is known. */
+static bool find_facts(struct identity_maker *maker, const struct ms_event *next)
 {
 	const struct process_facts_wish wish = {
 		.variables = variables,
 		.variables_count = VARIABLES,
 		.line = maker->lines,
 	};
+	const struct ms_who *who = whos_find(&maker->whos, (pid_t)next->pid, next->start_ns);
+	const uint64_t now_ns = clock_monotonic_ns();
+	const bool known = is_known(maker, next);
+	bool read;
+
+	read = !process_facts_read((pid_t)next->pid, next->start_ns, &wish, &maker->read);
+	if (who) {
+		who_facts(who, &wish, &maker->said);
+		merge(&maker->read, &maker->said);
+		read = true;
+	}
+	/* A zombie has a parent and a user, and no program any more. */
+	if (read && (maker->read.is_whole || !known)) {
+		maker->facts = maker->read;
+		maker->facts_of = *next;
+		maker->facts_ns = now_ns;
+	}
+	return read || known;
+}
+
+struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next)
+{
 	const struct ms_identity begin = { .event = { .ts_ns = next->ts_ns,
 						      .start_ns = next->start_ns,
 						      .pid = next->pid,
 						      .tid = next->pid,
 						      .type = MS_TYPE_IDENTITY } };
 	struct string *record = &maker->record;
-	const uint64_t now_ns = clock_monotonic_ns();
 	struct ms_identity *made;
-	const bool known = is_known(maker, next);
-	bool read;
 
-	read = !process_facts_read((pid_t)next->pid, next->start_ns, &wish, &maker->read);
-	/* A zombie has a parent and a user, and no program any more. */
-	if (read && (maker->read.exe[0] || !known)) {
-		maker->facts = maker->read;
-		maker->facts_of = *next;
-		maker->facts_ns = now_ns;
-	}
 	string_clear(record);
 	string_append(record, (const char *)&begin, sizeof(begin));
-	if (read || known)
+	if (find_facts(maker, next))
 		put_facts(maker);
 	if (record->failed)
 		return NULL;
@@ -168,4 +224,5 @@ struct ms_identity *identity_record_make(struct identity_maker *maker, const str
 void identity_record_fini(struct identity_maker *maker)
 {
 	string_fini(&maker->record);
+	whos_fini(&maker->whos);
 }

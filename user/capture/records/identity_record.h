@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "base/string.h"
+#include "capture/records/whos.h"
 #include "host/container_map.h"
 #include "host/process_facts.h"
 #include "host/users.h"
@@ -15,7 +16,9 @@
 struct identity_maker {
 	bool lines;                       /* command lines, too */
 	struct container_map *containers; /* with names; NULL: none has */
-	struct process_facts facts, read; /* the last that could be read; room for the next */
+	struct whos whos;                 /* what the kernel side has said */
+	struct process_facts facts;       /* the last that were known */
+	struct process_facts read, said;  /* room for the next: of /proc, of the kernel side */
 	struct ms_event facts_of;         /* the process that they are of */
 	uint64_t facts_ns;                /* CLOCK_MONOTONIC: when they were read */
 	struct users users;
@@ -24,8 +27,8 @@ struct identity_maker {
 
 /*
  * What is known of the process now, as of the time of the record that is to follow. Without texts
- * if it has ended and was not looked at after that time. It lives until the next call; NULL without
- * memory.
+ * if it has ended, was not looked at after that time, and the kernel side has not said who it is.
+ * It lives until the next call; NULL without memory.
  */
 struct ms_identity *identity_record_make(struct identity_maker *maker, const struct ms_event *next);
 

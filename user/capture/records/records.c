@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "capture/records/records.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,21 +31,29 @@ struct ms_process record_attach(const struct target *target)
 	return record;
 }
 
-/* If it cannot be looked at, it is only known that it is not the same for all. */
-struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns)
+static int said_view(const struct whos *whos, const struct ms_event *after,
+		     struct device_view *view)
+{
+	const struct ms_who *who = whos_find(whos, (pid_t)after->pid, after->start_ns);
+
+	return who ? who_view(who, view) : -ENOENT;
+}
+
+/* If nothing is known, it is only known that it is not the same for all. */
+struct ms_visible record_visible(const struct whos *whos, const struct ms_event *after)
 {
 	struct ms_visible record = {
-		.event = { .ts_ns = ts_ns,
-			   .start_ns = start_ns,
-			   .pid = (uint32_t)pid,
-			   .tid = (uint32_t)pid,
+		.event = { .ts_ns = after->ts_ns,
+			   .start_ns = after->start_ns,
+			   .pid = after->pid,
+			   .tid = after->pid,
 			   .type = MS_TYPE_VISIBLE,
 			   .size = sizeof(record) },
 	};
 	struct device_view view;
 
-	if (device_view_read(pid, &view)) {
-		record.key = event_process_key(record.event.pid, start_ns);
+	if (device_view_read((pid_t)after->pid, &view) && said_view(whos, after, &view)) {
+		record.key = event_process_key(after->pid, after->start_ns);
 		return record;
 	}
 	record.key = view.key;

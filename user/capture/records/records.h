@@ -6,16 +6,17 @@
 #define MEMSCOPE_CAPTURE_RECORDS_RECORDS_H
 
 #include "abi.h"
+#include "capture/records/whos.h"
 #include "capture/targets/target.h"
 
 /* With which a process enters the stream. */
 struct ms_process record_attach(const struct target *target);
 
 /*
- * Which devices it sees, as of its program: what its environment says now. `ts_ns`: of the record
- * that it comes after.
+ * Which devices it sees, as of its program: what its environment says now, or if it has ended, what
+ * the kernel side has said of it. It comes after that record, which is of the process.
  */
-struct ms_visible record_visible(pid_t pid, uint64_t start_ns, uint64_t ts_ns);
+struct ms_visible record_visible(const struct whos *whos, const struct ms_event *after);
 
 /* That it asked the driver's kernel part for something before that was seen. */
 struct ms_object record_missed_objects(const struct target *target);

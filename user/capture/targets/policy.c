@@ -144,25 +144,41 @@ bool policy_denies(const struct policy *policy, const struct policy_subject *sub
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-int policy_ask(const struct policy *policy, struct users *users, pid_t pid, uint64_t start_ns,
-	       bool *denied)
+/* What ends, or has ended, is known by what the kernel side has said of it. */
+static int read_facts(const struct policy_asked *asked, const struct process_facts_wish *wish,
+		      struct process_facts *facts, char comm[MS_COMM_BYTES])
+{
+	const struct ms_who *who = whos_find(asked->whos, asked->pid, asked->start_ns);
+	struct proc_info info;
+	int err = proc_read(asked->pid, &info);
+
+	if (!err)
+		err = process_facts_read(asked->pid, asked->start_ns, wish, facts);
+	if (!err)
+		memcpy(comm, info.comm, sizeof(info.comm));
+	if (who && (err || !facts->is_whole)) {
+		who_facts(who, wish, facts);
+		snprintf(comm, MS_COMM_BYTES, "%.*s", MS_COMM_BYTES - 1, who->comm);
+		err = 0;
+	}
+	return err;
+}
+
+int policy_ask(const struct policy *policy, const struct policy_asked *asked, bool *denied)
 {
 	static const char *const variables[] = { "POD_NAMESPACE" };
 	const struct process_facts_wish wish = { .variables = variables, .variables_count = 1 };
 	struct process_facts *facts = malloc(sizeof(*facts));
+	char uid[STRING_NUMBER_BYTES] = "", comm[MS_COMM_BYTES];
 	struct policy_subject subject;
-	char uid[STRING_NUMBER_BYTES] = "";
-	struct proc_info info;
-	int err = facts ? proc_read(pid, &info) : -ENOMEM;
+	int err = facts ? read_facts(asked, &wish, facts, comm) : -ENOMEM;
 
-	if (!err)
-		err = process_facts_read(pid, start_ns, &wish, facts);
 	if (!err) {
 		if (facts->has_status)
 			snprintf(uid, sizeof(uid), "%u", facts->uid);
 		subject = (struct policy_subject){
-			.comm = info.comm,
-			.user = facts->has_status ? users_name(users, facts->uid) : "",
+			.comm = comm,
+			.user = facts->has_status ? users_name(asked->users, facts->uid) : "",
 			.uid = uid,
 			.cgroup = facts->cgroup,
 			.container = facts->container.id,

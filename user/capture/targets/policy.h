@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/records/whos.h"
 #include "host/users.h"
 
 #define POLICY_RULES 64
@@ -54,11 +55,17 @@ struct policy_subject {
 
 bool policy_denies(const struct policy *policy, const struct policy_subject *subject);
 
+struct policy_asked {
+	pid_t pid;
+	uint64_t start_ns; /* as proc_read() has it */
+	const struct whos *whos;
+	struct users *users;
+};
+
 /*
- * The same for a process, by what /proc says of it now. Returns -ESRCH if it has ended, or another
- * one has its pid by now (`start_ns` is as proc_read() has it).
+ * The same for a process, by what /proc says of it now or, if it is ending, what the kernel side
+ * has said of it. Returns -ESRCH if neither does: it has ended, or another one has its pid by now.
  */
-int policy_ask(const struct policy *policy, struct users *users, pid_t pid, uint64_t start_ns,
-	       bool *denied);
+int policy_ask(const struct policy *policy, const struct policy_asked *asked, bool *denied);
 
 #endif /* MEMSCOPE_CAPTURE_TARGETS_POLICY_H */

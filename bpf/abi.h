@@ -369,6 +369,7 @@ struct ms_settings {
 	__u32 tensor_chance;  /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
 	__u32 who;            /* enum ms_who_wanted */
 	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
+	__u64 secret; /* so that addresses of the kernel cannot be told from what stands for them */
 	__u64 pid_space_device, pid_space; /* /proc/self/ns/pid of the capture, as stat(2) has it */
 };
 

@@ -10,7 +10,8 @@
 	X(ALLOC,  "alloc") \
 	X(FREE,   "free")   /* with everything below it */ \
 	X(DUP,    "dup")    /* another name of the same memory */ \
-	X(MISSED, "missed") /* none: the process had files of the driver, and until now was not seen */
+	X(MISSED, "missed") /* none: the process had files of the driver, and until now was not seen */ \
+	X(CLOSED, "closed") /* all of the process: it has no file of the driver any more */
 /* clang-format on */
 
 enum ms_object_action {
@@ -40,7 +41,14 @@ struct ms_object {
 	__u16 row;    /* the traced call that the thread was in; MS_NO_ROW: none */
 	__u16 action; /* enum ms_object_action */
 	__u32 source_client; /* of DUP: what it is another name of */
-	__u32 source_object;
+	union {
+		__u32 source_object;
+		/*
+		 * Else: the open file that it was asked of, as a number that stands for nothing
+		 * else; 0: not known. A child can have its parent's.
+		 */
+		__u32 file;
+	};
 };
 
 #define MS_NOWHERE 0xff

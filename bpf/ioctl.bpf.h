@@ -27,8 +27,17 @@ const struct ms_ioctl ms_ioctls[] = {
 
 #define MS_IOCTLS_COUNT (sizeof(ms_ioctls) / sizeof(*ms_ioctls))
 
-/* Whether the descriptor is one of NVIDIA's, or of the file system that a test has for them. */
-static __always_inline bool is_nvidia(struct task_struct *task, __u32 fd)
+/* Stands for an open file, which processes may share. It does not say where the file lies. */
+static __always_inline __u32 file_number(const struct file *file)
+{
+	return (((__u64)file ^ settings.secret) * 0x9e3779b97f4a7c15ull) >> 32 | 1;
+}
+
+/*
+ * The number of the file if the descriptor is one of NVIDIA's, or of the file system that a test
+ * has for them; else 0.
+ */
+static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
@@ -38,13 +47,17 @@ static __always_inline bool is_nvidia(struct task_struct *task, __u32 fd)
 
 	if (fd >= BPF_CORE_READ(table, max_fds) ||
 	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
-		return false;
+		return 0;
 	inode = BPF_CORE_READ(file, f_inode);
 	device = BPF_CORE_READ(inode, i_rdev);
 	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0020000)
 		return device >> MS_MINOR_BITS == MS_NV_MAJOR &&
-		       (device & ((1 << MS_MINOR_BITS) - 1)) != MS_NV_MODESET;
-	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device;
+				       (device & ((1 << MS_MINOR_BITS) - 1)) != MS_NV_MODESET ?
+			       file_number(file) :
+			       0;
+	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device ?
+		       file_number(file) :
+		       0;
 }
 
 static __always_inline __u32 user_u32(__u64 argument, __u32 offset)
@@ -128,6 +141,8 @@ static __always_inline void object_report(const struct ms_ioctl *row, __u64 argu
 	if (row->source_client) {
 		record.source_client = user_u32(argument, row->source_client);
 		record.source_object = user_u32(argument, row->source_object);
+	} else {
+		record.file = thread->ioctl_file;
 	}
 	record.action = row->action;
 	record.row = row_around(thread);
@@ -144,7 +159,7 @@ static __always_inline bool ioctl_enter(struct pt_regs *ctx)
 	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff;
 	__u64 argument = PT_REGS_PARM3(ctx);
 	struct ms_thread *thread;
-	__u32 row;
+	__u32 row, file;
 
 	if (number == MS_NV_XFER && bytes == 16) {
 		number = user_u32(argument, 0);
@@ -152,12 +167,14 @@ static __always_inline bool ioctl_enter(struct pt_regs *ctx)
 		argument = user_u64(argument, 8);
 	}
 	row = ioctl_find(number, bytes);
-	if (!row || !is_nvidia(task, fd))
+	file = row ? nvidia_file(task, fd) : 0;
+	if (!file)
 		return false;
 	thread = bpf_task_storage_get(&ms_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)
 		return false;
 	thread->ioctl_row = row;
+	thread->ioctl_file = file;
 	thread->ioctl_argument = argument;
 	return true;
 }

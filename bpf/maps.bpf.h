@@ -219,7 +219,8 @@ struct ms_thread {
 	struct ms_question questions[MS_QUESTIONS];
 	struct ms_frame frames[MS_DEPTH];
 	__u64 ioctl_argument;
-	__u32 ioctl_row; /* of ms_ioctls, plus 1; 0: the thread is in none of them */
+	__u32 ioctl_file; /* file_number() */
+	__u32 ioctl_row;  /* of ms_ioctls, plus 1; 0: the thread is in none of them */
 	__u64 name[(sizeof(struct ms_name) + MS_NAME_BYTES) / 8]; /* scratch: a struct ms_name */
 };
 

@@ -179,26 +179,107 @@ steps() {
 		"[$((114 << 20)),$((104 << 20)),$((10 << 20)),0]"
 }
 
-# The client and the devices of each thread, and 3,136 ioctls of it: more than 100,000 in all.
-@test "100,000 ioctls of 32 threads: what is held is what the program says, 32 times in between" {
-	local i bytes objects host ioctls
+# storm_says LINE: what the storm holds then, into SAID; and a mark
+storm_says() {
+	local child
 
-	begin "$WORKLOADS/ioctl_storm" "$PWD/devices" 98
-	for ((i = 1; i <= 32; i++)); do
+	echo "$1" >&6
+	read -r -t 60 SAID <&7 || fail "no answer"
+	if [[ $SAID == child* ]]; then
+		child=${SAID#child }
+		wait_for 'grep -q "process '"$child"': its ioctls are seen" record.err'
 		echo >&6
-		read -r -t 60 WANTED[i] <&7 || fail "no answer"
-		"$MEMSCOPE" mark -q "step-$i"
+		read -r -t 60 SAID <&7 || fail "no answer"
+	fi
+	STORM[MOMENTS]=$SAID
+	"$MEMSCOPE" mark -q "step-$MOMENTS"
+	MOMENTS=$((MOMENTS + 1))
+}
+
+# What is held at the moment $1, as the storm says and as is recorded.
+assert_storm() {
+	local bytes objects host
+
+	read -r bytes objects host _ <<< "${STORM[$1]}"
+	assert_equal "$1: $(at "$1" '.driver | [.device.live_bytes, .device.live_objects, .host.live_bytes]')" \
+		"$1: [$bytes,$objects,$host]"
+}
+
+# Clients and devices of each thread, and 992 ioctls of all in a round. STRESS=1: at each moment.
+@test "100,000 ioctls of 32 threads: at every 1,000th, what is held is what the program says" {
+	local i ioctls every=10
+
+	[ -z "${STRESS:-}" ] || every=1
+	MOMENTS=0
+	begin "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	for ((i = 0; i < 102; i++)); do
+		storm_says round
 	done
 	finish
-	for ((i = 1; i <= 32; i++)); do
-		read -r bytes objects host ioctls <<< "${WANTED[i]}"
-		assert_equal "$i: $(at $i '.driver | [.device.live_bytes, .device.live_objects, .host.live_bytes]')" \
-			"$i: [$bytes,$objects,$host]"
+	for ((i = 0; i < 102; i += every)); do
+		assert_storm $i
 	done
+	read -r _ _ _ ioctls <<< "$SAID"
 	[ "$ioctls" -ge 100000 ]
 	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
 	assert_equal "$(jq -c 'select(.type == "object") | .type' run.ndjson | wc -l)" "$ioctls"
 	assert_whole run.mscope
+}
+
+@test "children that use their parent's file, closed files, SIGKILL: whose memory is whose, and until when" {
+	local i line
+
+	MOMENTS=0
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -f -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	exec 6> to 7< from
+	for line in round fork round pass round; do
+		storm_says $line
+	done
+	storm_says close
+	assert_equal "${SAID% *}" "0 0 0"
+	# Nothing says that the files are closed; it is looked for when NVML has answered.
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+	"$MEMSCOPE" mark -q step-closed
+	storm_says round
+	storm_says fork
+	echo kill >&6
+	finish || true
+	for ((i = 0; i < 8; i++)); do
+		[ "$i" -eq 5 ] || assert_storm $i
+	done
+	assert_equal "$(at closed '.driver.device.live_bytes')" 0
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	assert_equal "$(jq -c '[.recordings[0].processes[] | select(.driver) | .driver.device | [.live_bytes, .exit_bytes]]' report.json)" \
+		"[[0,${SAID%% *}]]"
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	assert_equal "$(jq -c 'select(.type == "object") | .action' run.ndjson | sort | uniq -c | grep -c closed)" 1
+}
+
+@test "drivers of four generations" {
+	local version tool=$MEMSCOPE
+
+	mkdir -p driver/nvidia
+	cat > tool <<-END
+		#!/bin/sh
+		[ "\$1" = record ] || exec "$tool" "\$@"
+		exec unshare --mount sh -c 'mount --bind driver /proc/driver && exec "\$0" "\$@"' "$tool" "\$@"
+	END
+	chmod +x tool
+	MEMSCOPE=$PWD/tool
+	for version in 520.61.05 530.41.03 535.104.05 570.133.20 580.65.06; do
+		rm -f to from run.mscope
+		MOMENTS=0
+		echo "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  $version  Release Build" > driver/nvidia/version
+		begin "$WORKLOADS/ioctl_storm" "$PWD/devices" 98 "${version%%.*}"
+		storm_says round
+		finish
+		assert_storm 0
+		[ "${SAID##* }" -ge 3000 ]
+		[ "${SAID%% *}" -gt 0 ]
+	done
 }
 
 @test "two programs that call their devices 0: each byte is under the UUID of its own" {

@@ -76,7 +76,7 @@ struct ms_thread {
 	uint32_t depth;
 	struct ms_frame frames[1];
 	uint64_t ioctl_argument;
-	uint32_t ioctl_row;
+	uint32_t ioctl_row, ioctl_file;
 };
 
 static struct {

@@ -4,18 +4,28 @@
  * memory of the device and the host, that the driver refuses some of, other names of it, frees of
  * one object, of a device's and of a client's, and frees of what is not there. A round begins with
  * each line of standard input and ends with what is held then:
- * "DEVICE-BYTES DEVICE-OBJECTS HOST-BYTES IOCTLS".
+ * "DEVICE-BYTES DEVICE-OBJECTS HOST-BYTES IOCTLS". Some lines are something else than a round:
  *
- * usage: ioctl_storm DIRECTORY IOCTLS    of each thread in a round
+ *   fork, pass   a child asks for memory for a client of its parent, by the file that it has
+ *                inherited, or been handed by a socket. It says "child PID", and waits for a line.
+ *   close        all files are closed, and opened again; the clients are gone
+ *   kill         it kills itself
+ *
+ * usage: ioctl_storm DIRECTORY IOCTLS [LAYOUT]    IOCTLS: of each thread in a round; LAYOUT: the
+ *        driver's: 520, 530, or 535 and later
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "simcuda.h"
 
@@ -36,22 +46,34 @@ struct worker {
 
 static struct worker workers[THREADS];
 static pthread_barrier_t barrier;
-static int control, each;
+static int control, each, layout = 535;
 static bool done;
+static uint64_t others_bytes, others_objects; /* what children asked for */
 
+/* One in eight is wrapped in another one, as any can be. */
 static void request(struct worker *worker, uint32_t number, void *argument)
 {
-	worker->ioctls++;
-	if (ioctl(control, number, argument)) {
+	struct {
+		uint32_t number, bytes;
+		void *argument;
+	} wrapped = { number & 0xff, number >> 16 & 0x3fff, argument };
+	const bool wraps = worker->ioctls++ % 8 == 7;
+
+	if (ioctl(control, wraps ? 0xc01046d3 : number, wraps ? (void *)&wrapped : argument)) {
 		perror("ioctl_storm");
 		exit(1);
 	}
 }
 
+/* In one of the two forms that the layout has. */
 static void make(struct worker *worker, uint32_t parent, uint32_t handle, uint32_t class,
 		 uint64_t value, uint32_t status)
 {
 	unsigned char argument[0x30] = { 0 }, params[0x80] = { 0 };
+	const uint32_t long_bytes = layout < 535 ? 0x28 : 0x30;
+	const uint32_t long_status = layout < 525 ? 0x20 : layout < 535 ? 0x24 : 0x28;
+	const uint32_t short_status = layout < 535 ? 0x18 : 0x1c;
+	const bool is_short = worker->ioctls % 4 == 3;
 	const void *place = params;
 
 	memcpy(argument, &worker->client, 4);
@@ -59,9 +81,9 @@ static void make(struct worker *worker, uint32_t parent, uint32_t handle, uint32
 	memcpy(argument + 8, &handle, 4);
 	memcpy(argument + 12, &class, 4);
 	memcpy(argument + 16, &place, sizeof(place));
-	memcpy(argument + 0x28, &status, 4);
+	memcpy(argument + (is_short ? short_status : long_status), &status, 4);
 	memcpy(params + (class == 0x80 ? 0 : 0x40), &value, sizeof(value));
-	request(worker, 0xc030462b, argument);
+	request(worker, 0xc000462b | (is_short ? 0x20 : long_bytes) << 16, argument);
 }
 
 static void release(struct worker *worker, uint32_t handle)
@@ -121,6 +143,8 @@ static void step(struct worker *worker)
 	uint32_t another[7] = { worker->client, DEVICE_HANDLE, 0x5c000900, worker->client,
 				MEMORY_HANDLE + object };
 
+	if (what == 0 && worker == workers)
+		return; /* children use its client */
 	if (what == 0) {
 		release(worker, worker->client);
 		memset(worker->devices, 0, sizeof(worker->devices));
@@ -155,7 +179,7 @@ static void *work(void *own)
 
 static void tell(void)
 {
-	uint64_t bytes = 0, objects = 0, host = 0, ioctls = 0;
+	uint64_t bytes = others_bytes, objects = others_objects, host = 0, ioctls = 0;
 	int i, j;
 
 	for (i = 0; i < THREADS; i++) {
@@ -172,18 +196,138 @@ static void tell(void)
 	fflush(stdout);
 }
 
-int main(int argc, char **argv)
+/* ---- what one process does with another one's file ------------------------------------------- */
+
+#define CHILD_HANDLE 0x5c100000u
+#define CHILD_OBJECTS 5
+#define CHILD_FREES 2
+#define CHILD_BYTES (1ull << 20)
+
+static void send_file(int socket, int file)
 {
-	char path[512], line[64];
+	char space[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 0;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = space,
+				  .msg_controllen = sizeof(space) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &file, sizeof(file));
+	if (sendmsg(socket, &message, 0) != 1)
+		perror("sendmsg");
+}
+
+static int receive_file(int socket)
+{
+	char space[CMSG_SPACE(sizeof(int))] = { 0 }, byte;
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = space,
+				  .msg_controllen = sizeof(space) };
+	int file = -1;
+
+	if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
+		memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(file));
+	return file;
+}
+
+static void ask_for_parent(int turn)
+{
+	struct worker *worker = &workers[0];
+	const uint32_t first = CHILD_HANDLE + (uint32_t)turn * CHILD_OBJECTS;
+	char byte;
 	uint32_t i;
 
-	if (argc != 3 || cuInit(0))
-		return 2;
-	each = atoi(argv[2]);
-	snprintf(path, sizeof(path), "%s/nvidiactl", argv[1]);
+	printf("child %d\n", (int)getpid());
+	fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		_exit(1);
+	for (i = 0; i < CHILD_OBJECTS; i++)
+		make(worker, DEVICE_HANDLE + DEVICES, first + i, 0x40, CHILD_BYTES, 0);
+	for (i = 0; i < CHILD_FREES; i++)
+		release(worker, first + i);
+	_exit(0);
+}
+
+static void share(bool passes)
+{
+	static int turn;
+	int sockets[2];
+	pid_t child;
+
+	if (!turn++) /* a device that no round frees, of a client that none does */
+		make(&workers[0], workers[0].client, DEVICE_HANDLE + DEVICES, 0x80, 0, 0);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		exit(1);
+	child = fork();
+	if (!child) {
+		if (passes) {
+			close(control);
+			control = receive_file(sockets[1]);
+		}
+		ask_for_parent(turn);
+	}
+	if (passes)
+		send_file(sockets[0], control);
+	waitpid(child, NULL, 0);
+	close(sockets[0]);
+	close(sockets[1]);
+	others_objects += CHILD_OBJECTS - CHILD_FREES;
+	others_bytes += (CHILD_OBJECTS - CHILD_FREES) * CHILD_BYTES;
+}
+
+static void open_control(const char *directory)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/nvidiactl", directory);
 	control = open(path, O_RDWR | O_CLOEXEC);
 	if (control < 0)
-		return 1;
+		exit(1);
+}
+
+static void close_all(void)
+{
+	uint32_t i;
+
+	close(control);
+	others_bytes = others_objects = 0;
+	for (i = 0; i < THREADS; i++)
+		memset(workers[i].devices, 0, sizeof(workers[i].devices));
+}
+
+static void reopen(const char *directory)
+{
+	uint32_t i;
+
+	open_control(directory);
+	for (i = 0; i < THREADS; i++)
+		open_client(&workers[i]);
+}
+
+static void round_of_all(void)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+}
+
+int main(int argc, char **argv)
+{
+	char line[64];
+	bool is_open = true;
+	uint32_t i;
+
+	if (argc < 3 || cuInit(0))
+		return 2;
+	setvbuf(stdin, NULL, _IONBF, 0); /* children read the same */
+	each = atoi(argv[2]);
+	layout = argc > 3 ? atoi(argv[3]) : layout;
+	open_control(argv[1]);
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (i = 0; i < THREADS; i++) {
 		workers[i].client = 0xc1d00000u + i;
@@ -192,8 +336,17 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
-		pthread_barrier_wait(&barrier);
-		pthread_barrier_wait(&barrier);
+		if (!is_open)
+			reopen(argv[1]);
+		is_open = strcmp(line, "close\n");
+		if (!is_open)
+			close_all();
+		else if (!strcmp(line, "fork\n") || !strcmp(line, "pass\n"))
+			share(line[0] == 'p');
+		else if (!strcmp(line, "kill\n"))
+			raise(SIGKILL);
+		else
+			round_of_all();
 		tell();
 	}
 	done = true;

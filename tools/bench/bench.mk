@@ -42,6 +42,14 @@ bench-host: memscope-bpf simcuda simcupti $(addprefix $(BUILD)/workloads/,gpu_wo
 	$(Q)tools/bench/switches $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda
 	$(Q)tools/bench/gpu_times $(BUILD) ./memscope-bpf
 
+# What the probe of ioctl() costs, beside an empty pair of tracepoints.
+$(BUILD)/bench/ioctls: tools/bench/ioctls.c $(BUILD)/bench/reference.skel.h $(BUILD)/user/base/clock.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
+
+bench-ioctls: memscope-bpf $(BUILD)/bench/ioctls $(BUILD)/workloads/simnv-devices
+	$(Q)$(BUILD)/bench/ioctls ./memscope-bpf $(BUILD)/workloads/simnv-devices $(or $(ROUNDS),15)
+
 # The account alone needs neither root nor BPF.
 BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS)))) \
 	$(BUILD)/user/pipeline.o
@@ -100,12 +108,12 @@ BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterpose
 	$(BUILD)/simcuda/libcuda.so.1
 
 # What nobody builds breaks.
-check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps $(BUILD)/bench/paced
+check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps $(BUILD)/bench/paced $(BUILD)/bench/ioctls
 
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
-bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger)
+bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger bench-ioctls)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-budget soak bench-history bench-host bench-ledger bench-report bench-export
+.PHONY: bench bench-budget bench-ioctls soak bench-history bench-host bench-ledger bench-report bench-export

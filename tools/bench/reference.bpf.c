@@ -13,3 +13,16 @@ int reference(struct pt_regs *ctx)
 {
 	return 0;
 }
+
+/* What ioctl() is compared with: programs that do nothing on its system call, machine-wide. */
+SEC("tracepoint/syscalls/sys_enter_ioctl")
+int reference_ioctl_entry(void *ctx)
+{
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_ioctl")
+int reference_ioctl_exit(void *ctx)
+{
+	return 0;
+}

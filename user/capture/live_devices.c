@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "capture/live_internal.h"
 #include "capture/records/nvml_records.h"
+#include "capture/records/records.h"
 
 #define LAST_MS 200          /* what the end waits for */
 #define HANGS_NS 30000000000 /* an answer that takes longer does not come */
@@ -51,6 +52,28 @@ static int feed_snapshot(struct live *live)
 	return err ? err : feed_processes(live, ts_ns);
 }
 
+/*
+ * Who has closed the driver's files and goes on holds nothing any more, and has made no ioctl that
+ * says so. Looked for as often as NVML is asked, whose numbers are held against what is held.
+ */
+static int feed_closed(struct live *live)
+{
+	const struct targets *targets = &live->targets;
+	size_t i;
+
+	for (i = 0; i < targets->count && !live->err; i++) {
+		struct target *target = targets->targets[i];
+		struct ms_object record;
+
+		if (!target_ioctl_closed(target))
+			continue;
+		target->ioctl.asked = false;
+		record = record_objects(target, MS_OBJECT_CLOSED, clock_monotonic_ns());
+		live_feed(live, &record, sizeof(record));
+	}
+	return live->err;
+}
+
 /* Without NVML there is nothing more to ask. */
 static void give_up(struct live *live)
 {
@@ -68,7 +91,7 @@ static int take(struct live *live, int wait_ms)
 	log_debug("NVML: %u devices, %u processes, %llu us", live->snapshot->devices_count,
 		  live->snapshot->processes_count, (unsigned long long)live->snapshot->ns / 1000);
 	live_drain(live); /* what came before it */
-	if (!live->err)
+	if (!live->err && !feed_closed(live))
 		feed_snapshot(live);
 	if (err || live->snapshot->state != NVML_READY)
 		give_up(live);

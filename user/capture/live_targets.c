@@ -54,7 +54,7 @@ static int feed_missed_objects(struct live *live, struct target *target)
 	if (!target->ioctl.missed_ns || target->ioctl.missed_said)
 		return 0;
 	target->ioctl.missed_said = true;
-	record = record_missed_objects(target);
+	record = record_objects(target, MS_OBJECT_MISSED, target->ioctl.missed_ns);
 	return live_feed(live, &record, sizeof(record));
 }
 
@@ -399,6 +399,14 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	feed_missed_objects(live, target);
 }
 
+static void note_asked(const struct live *live, const struct ms_event *event)
+{
+	struct target *target = targets_find(&live->targets, (pid_t)event->pid);
+
+	if (target && target->start_ns == event->start_ns)
+		target->ioctl.asked = true;
+}
+
 /* What comes out of the rings. */
 int live_take(void *context, void *record, size_t length)
 {
@@ -434,6 +442,8 @@ int live_take(void *context, void *record, size_t length)
 		err = kernel_names_launched(live->kernel_names, record);
 	if (!err)
 		err = live_feed(live, record, length);
+	if (event->type == MS_TYPE_OBJECT)
+		note_asked(live, event);
 	if (event->type == MS_TYPE_CALL) {
 		live_devices_see(live, record);
 		live_asks_hear(live, record);

@@ -276,6 +276,11 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 {
 	struct driver_objects *objects = &process->driver;
 
+	if (record->action == MS_OBJECT_CLOSED) {
+		while (objects->count)
+			object_remove(objects, objects->count - 1);
+		return 0;
+	}
 	if (record->action == MS_OBJECT_MISSED) {
 		objects->missed_ns = record->event.ts_ns;
 		return 0;
@@ -293,6 +298,7 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 		return 0;
 	case MS_OBJECT_DUP: /* no memory of its own */
 	case MS_OBJECT_MISSED:
+	case MS_OBJECT_CLOSED:
 	case MS_OBJECT_ACTIONS_COUNT:
 		break;
 	}

@@ -37,6 +37,7 @@ void state_fini(struct state *state)
 	ended_fini(&state->ended);
 	exports_fini(&state->exports);
 	nvml_devices_fini(&state->nvml_devices);
+	driver_clients_fini(&state->driver_clients);
 	map_fini(&state->by_identity);
 	stacks_fini(&state->stacks);
 	string_table_fini(&state->strings);
@@ -460,7 +461,7 @@ static int apply_sample(struct state *state, struct process *process, const stru
 
 	switch ((int)event->header->type) {
 	case MS_TYPE_OBJECT:
-		return driver_objects_apply(process, sample);
+		return driver_clients_apply(state, process, sample);
 	case MS_TYPE_TENSOR:
 		change->has_tensor = true;
 		return tensors_apply(process, &state->stacks, sample, &change->tensor);
@@ -579,8 +580,7 @@ int state_apply(struct state *state, const struct event *event)
 	if (event->stack)
 		return stacks_add(&state->stacks, &state->strings, event->stack);
 	if (event->header->type == MS_TYPE_DEVICE)
-		return nvml_devices_apply(&state->nvml_devices,
-					  (const struct ms_device *)event->sample);
+		return nvml_devices_apply(&state->nvml_devices, (const void *)event->sample);
 	if (event->subject != EVENT_OF_PROCESS) {
 		host_account_apply(&state->host, event);
 		return 0;

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/string.h"
 #include "event/event.h"
+#include "ledger/driver_clients.h"
 #include "ledger/devices.h"
 #include "ledger/driver_objects.h"
 #include "ledger/gpu_times.h"
@@ -288,6 +289,7 @@ struct state {
 	uint64_t exits;                  /* of processes, so far */
 	struct exports exports;
 	struct nvml_devices nvml_devices;
+	struct driver_clients driver_clients;
 	struct host_account host;
 	struct map by_identity; /* event_process_key() -> process */
 	struct process *last;

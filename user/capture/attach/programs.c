@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -191,6 +192,8 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	size_stacks(skeleton, options);
 	set_markers(skeleton, options->markers);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
+	if (getrandom(&skeleton->rodata->settings.secret, sizeof(uint64_t), GRND_NONBLOCK) < 0)
+		return -errno;
 	skeleton->rodata->settings.test_device = device_number(nvidia_test_device());
 	size_rings(skeleton, options->ring_bytes, cpus);
 	return memscope_bpf__load(skeleton);

@@ -62,17 +62,18 @@ struct ms_visible record_visible(const struct whos *whos, const struct ms_event 
 	return record;
 }
 
-struct ms_object record_missed_objects(const struct target *target)
+struct ms_object record_objects(const struct target *target, enum ms_object_action action,
+				uint64_t ts_ns)
 {
 	return (struct ms_object){
-		.event = { .ts_ns = target->ioctl.missed_ns,
+		.event = { .ts_ns = ts_ns,
 			   .start_ns = target->start_ns,
 			   .pid = target->pid,
 			   .tid = target->pid,
 			   .type = MS_TYPE_OBJECT,
 			   .size = sizeof(struct ms_object) },
 		.row = MS_NO_ROW,
-		.action = MS_OBJECT_MISSED,
+		.action = action,
 	};
 }
 

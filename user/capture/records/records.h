@@ -18,8 +18,9 @@ struct ms_process record_attach(const struct target *target);
  */
 struct ms_visible record_visible(const struct whos *whos, const struct ms_event *after);
 
-/* That it asked the driver's kernel part for something before that was seen. */
-struct ms_object record_missed_objects(const struct target *target);
+/* Of the objects of the driver's kernel part: MS_OBJECT_MISSED, or MS_OBJECT_CLOSED. */
+struct ms_object record_objects(const struct target *target, enum ms_object_action action,
+				uint64_t ts_ns);
 
 /* That a library of the process, target->unread, cannot be opened. */
 struct ms_unread record_unread(const struct target *target);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "capture/targets/target.h"
 #include "host/nvidia_files.h"
 
@@ -62,13 +63,18 @@ static bool is_seen_in_files(const struct target *target)
 	return false;
 }
 
-/* Without a file of the driver's it can have asked for nothing. */
-static bool has_files(const struct target *target)
+/*
+ * Without a file of the driver's it can have asked for nothing, and has nothing left. Returns 1, 0,
+ * or -errno: that cannot be seen.
+ */
+static int has_files(const struct target *target)
 {
 	const struct nvidia_majors majors = nvidia_majors_read();
 	struct nvidia_files files;
 
-	return !nvidia_files_scan(target->pid, &majors, &files) && nvidia_files_any(&files);
+	const int err = nvidia_files_scan(target->pid, &majors, &files);
+
+	return err ? err : nvidia_files_any(&files);
 }
 
 void target_ioctl_attach(struct targets *targets, struct target *target)
@@ -84,6 +90,13 @@ void target_ioctl_attach(struct targets *targets, struct target *target)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ioctl->libc_fd);
 	attachment_open_ioctl(&ioctl->attachment, targets->programs, &site, targets->detacher);
 	close_libc(ioctl);
-	if (!is_seen_in_files(target) && has_files(target))
+	if (ioctl->attachment.fds)
+		log_debug("process %d: its ioctls are seen", target->pid);
+	if (!is_seen_in_files(target) && has_files(target) > 0)
 		ioctl->missed_ns = clock_monotonic_ns();
+}
+
+bool target_ioctl_closed(const struct target *target)
+{
+	return target->ioctl.asked && !has_files(target);
 }

@@ -24,6 +24,7 @@ struct target_ioctl {
 	 */
 	uint64_t missed_ns;
 	bool missed_said;
+	bool asked; /* the driver for objects, which it may still have */
 };
 
 void target_ioctl_init(struct target_ioctl *ioctl);
@@ -34,6 +35,9 @@ void target_ioctl_executed(struct target_ioctl *ioctl, bool by_first_thread, uin
 
 /* A file that it has mapped, or will: the first one that exports ioctl() is its C library. */
 void target_ioctl_note(struct target_ioctl *ioctl, const struct library *library, int fd);
+
+/* Whether it had asked for objects, and has closed all files of the driver since. */
+bool target_ioctl_closed(const struct target *target);
 
 /*
  * Attaches, once the C library is known and the process has CUDA; at once if somebody has named the

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Whose the objects of the driver are, if several processes ask for them; and when they end without
+ * an ioctl.
+ */
+#include "scenario.h"
+
+#define CLIENT 0xc1d00001u
+#define CHILD 4712
+
+static const struct driver_objects *driver_of(const struct scenario *s)
+{
+	return &first_process(s)->driver;
+}
+
+static void assert_held(const struct scenario *s, uint64_t count, uint64_t bytes)
+{
+	assert_int_equal(driver_of(s)->device.live_count, count);
+	assert_int_equal(driver_of(s)->device.live_bytes, bytes);
+}
+
+static union record client_record(uint32_t file)
+{
+	union record record = record_object(CLIENT, 0);
+
+	record.object.client = record.object.parent = 0;
+	record.object.class_number = MS_NV_ROOT_CLIENT;
+	record.object.file = file;
+	return record;
+}
+
+static union record asked_by(uint32_t pid, uint32_t object, uint64_t bytes, uint32_t file)
+{
+	union record record = record_object(object, bytes);
+
+	record.event.pid = record.event.tid = pid;
+	record.object.file = file;
+	return record;
+}
+
+static uint64_t bytes_of(const struct scenario *s, uint32_t pid)
+{
+	const struct process *process = state_find(&s->state, pid, first_process(s)->start_ns);
+
+	return process ? process->driver.device.live_bytes : 0;
+}
+
+/* For the driver and for NVML it is its maker's, whoever asks by the same file. */
+static void test_what_a_child_asks_for_by_its_parents_file(void **state)
+{
+	struct scenario s = { 0 };
+	union record record;
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
+	apply(&s, asked_by(CHILD, 2, 20, 7));
+	assert_held(&s, 2, 30);
+	record = asked_by(CHILD, 1, 0, 7);
+	record.object.action = MS_OBJECT_FREE;
+	apply(&s, record);
+	assert_held(&s, 1, 20);
+	assert_int_equal(bytes_of(&s, CHILD), 0);
+	state_fini(&s.state);
+}
+
+/* By a file of its own, it says that it had the client's: what is in its memory, it can forge. */
+static void test_nobody_disturbs_the_account_of_another(void **state)
+{
+	struct scenario s = { 0 };
+	union record record;
+	uint32_t file;
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
+	for (file = 0; file < 10; file += 9) {
+		apply(&s, asked_by(CHILD, 2, 20, file));
+		assert_held(&s, 1, 10);
+		assert_int_equal(bytes_of(&s, CHILD), 20);
+		record = asked_by(CHILD, CLIENT, 0, file);
+		record.object.action = MS_OBJECT_FREE;
+		apply(&s, record);
+		assert_held(&s, 1, 10);
+		assert_int_equal(bytes_of(&s, CHILD), 0);
+	}
+	state_fini(&s.state);
+}
+
+static void test_files_are_closed(void **state)
+{
+	struct scenario s = { 0 };
+	union record record;
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
+	apply(&s, asked_by(RECORD_PID, 2, 20, 7));
+	record = record_object(0, 0);
+	record.object.action = MS_OBJECT_CLOSED;
+	apply(&s, record);
+	assert_held(&s, 0, 0);
+	assert_int_equal(driver_of(&s)->device.peak_bytes, 30);
+	state_fini(&s.state);
+}
+
+static void test_what_was_missed_is_from_before(void **state)
+{
+	struct scenario s = { 0 };
+	union record record = record_object(0, 0);
+
+	(void)state;
+	record.object.action = MS_OBJECT_MISSED;
+	record.event.ts_ns = 77;
+	apply(&s, record);
+	assert_int_equal(driver_of(&s)->missed_ns, 77);
+	assert_false(driver_of(&s)->seen);
+	apply(&s, record_process(MS_TYPE_EXEC, "other", 0));
+	assert_int_equal(driver_of(&s)->missed_ns, 0);
+	state_fini(&s.state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_a_child_asks_for_by_its_parents_file),
+		cmocka_unit_test(test_nobody_disturbs_the_account_of_another),
+		cmocka_unit_test(test_files_are_closed),
+		cmocka_unit_test(test_what_was_missed_is_from_before),
+	};
+
+	return cmocka_run_group_tests_name("clients of the driver", tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whose the clients of NVIDIA's kernel driver are. What is made for a client belongs to the process
+ * that made the client, for the driver and for NVML, even if another process asks for it: a child,
+ * or one that was handed the file. A part of state_apply().
+ */
+#ifndef MEMSCOPE_LEDGER_DRIVER_CLIENTS_H
+#define MEMSCOPE_LEDGER_DRIVER_CLIENTS_H
+
+#include "abi.h"
+#include "base/map.h"
+
+struct process;
+struct state;
+
+struct driver_clients {
+	struct map owners; /* client -> event_process_key() */
+	struct map files;  /* client -> the open file that it was made by */
+};
+
+/*
+ * Returns 0 or -ENOMEM. `process` has asked for it; the client is another's only if the file says
+ * so, too: what a process has in its memory, it can forge.
+ */
+int driver_clients_apply(struct state *state, struct process *process,
+			 const struct ms_event *record);
+
+void driver_clients_fini(struct driver_clients *clients);
+
+#endif /* MEMSCOPE_LEDGER_DRIVER_CLIENTS_H */

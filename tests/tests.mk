@@ -266,6 +266,11 @@ check-kernels:
 check-headers:
 	$(Q)BUILD=$(BUILD) tests/headers/run || [ $$? -eq 77 ]
 
+# Podman and SLURM, which are installed and run here.
+check-engines: memscope-bpf simcuda $(WORKLOADS)/puppet
+	$(Q)tools/install-deps engines
+	$(Q)BUILD=$(BUILD) tests/run tests/engines/names.bats
+
 # Real PyTorch, which is installed into the build directory, on the simulated GPU: tests/torch/README.md
 check-torch: memscope-bpf simcuda
 	$(Q)BUILD=$(BUILD) tests/run $(wildcard tests/torch/*.bats)
@@ -288,7 +293,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-unit check-headers check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-engines check-unit check-headers check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

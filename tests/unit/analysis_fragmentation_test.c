@@ -188,6 +188,18 @@ static void run_cached(struct run *run)
 	end_process(run, 1);
 }
 
+/* It has tried to give back what it caches, and it had to keep it: a graph's pool. */
+static void run_private_pool(struct run *run)
+{
+	uint64_t addr;
+
+	begin(run);
+	addr = take(run, 10 * SEGMENT);
+	give(run, addr, 10 * SEGMENT);
+	get_back(run, addr, 10 * SEGMENT);
+	fail_and_run_out(run, 100 * MIB);
+}
+
 /* Half of what it has is in pieces, and it has to take more; nothing fails. */
 static void run_pieces(struct run *run)
 {
@@ -234,6 +246,7 @@ static const struct program programs[] = {
 	{ "a piece is large enough", run_other_pool, { RAN_OUT(L) }, 1 },
 	{ "a retry that works", run_retry, { RAN_OUT(H) }, 1 },
 	{ "cached, and another needs it", run_cached, { { FINDING_CACHE_KEPT, H, 10 * SEGMENT }, RAN_OUT(H) }, 2 },
+	{ "a private pool", run_private_pool, { { FINDING_PRIVATE_POOL, H, 10 * SEGMENT }, RAN_OUT(H) }, 2 },
 	{ "in pieces, and nothing failed", run_pieces, { { FINDING_FRAGMENTATION, M, 0 } }, 1 },
 	{ "a small part is in pieces", run_few_pieces, {}, 0 },
 	/* clang-format on */

@@ -203,6 +203,45 @@ static void run_losses_behind_a_gap(struct run *run)
 	launch(run);
 }
 
+#define PARTS 8 /* of a model */
+
+static void run_models(struct run *run, int count, bool is_deleted)
+{
+	uint64_t addr[PARTS] = { 0 };
+	int i, model;
+
+	begin(run);
+	for (model = 0; model < count; model++) {
+		for (i = 0; i < PARTS; i++) {
+			if (is_deleted && model)
+				get_back(run, addr[i], (i + 1) * MIB);
+		}
+		for (i = 0; i < PARTS; i++) {
+			addr[i] = take(run);
+			give(run, LOSSES, addr[i], (i + 1) * MIB);
+		}
+		for (i = 0; i < 30; i++)
+			work(run);
+	}
+	launch(run);
+}
+
+static void run_second_model(struct run *run)
+{
+	run_models(run, 2, false);
+}
+
+static void run_model_after_another(struct run *run)
+{
+	run_models(run, 2, true);
+}
+
+/* What is made again and again is no second model. */
+static void run_many_layers(struct run *run)
+{
+	run_models(run, 4, false);
+}
+
 static const struct program programs[] = {
 	/* clang-format off */
 	{ "a list of losses", run_losses, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
@@ -214,6 +253,9 @@ static const struct program programs[] = {
 	{ "segments alone", run_without_records, { { FINDING_LEAK_GROWTH, H, 200 * SEGMENT } }, 1 },
 	{ "with a gap", run_losses_with_gap, {}, 0 },
 	{ "behind a gap", run_losses_behind_a_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
+	{ "a second model", run_second_model, { { FINDING_MADE_TWICE, M, 36 * MIB } }, 1 },
+	{ "a model after another", run_model_after_another, {}, 0 },
+	{ "many layers", run_many_layers, {}, 0 },
 	{ "beside a cache", run_leak_beside_cache, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	/* clang-format on */
 };

@@ -25,6 +25,7 @@
 /* Member, name, default, unit, what it is. Each is an option of the report, and printed with it. */
 #define ANALYSIS_THRESHOLDS(X) \
 	X(leak_bytes,        "leak-size",         1 << 20,     BYTES,   "less than this is no leak") \
+	X(twice_bytes,       "twice-size",        16 << 20,    BYTES,   "less than this may be there twice") \
 	X(leak_count,        "leak-count",        4,           COUNT,   "growth of fewer allocations is no leak") \
 	X(leak_windows,      "leak-windows",      6,           COUNT,   "so many of the first 7 of 8 equal windows must have left allocations behind") \
 	X(leak_time_ns,      "leak-time",         1000000000,  NS,      "growth over less time is no leak") \

@@ -163,6 +163,35 @@ static int report_cached(struct process_activity *activity, const struct tensor_
 	return findings_add(findings, &finding);
 }
 
+/*
+ * PyTorch gives back all segments without blocks before it says that there is none left, but for
+ * those of private pools.
+ */
+int fragmentation_report_private(struct process_activity *activity,
+				 const struct analysis_options *options, struct findings *findings)
+{
+	const struct tensors *tensors = activity->process ? &activity->process->tensors : NULL;
+	size_t i;
+	int err = 0;
+
+	(void)options;
+	for (i = 0; tensors && i < tensors->devices_count && !err; i++) {
+		const struct tensor_device *device = &tensors->devices[i];
+		const struct tensor_segments *at = device->moments[TENSOR_AT_OUT_OF_MEMORY];
+		struct finding finding;
+
+		if (!at || device->framework != MS_FRAMEWORK_PYTORCH ||
+		    !tensor_segments_are_cached(at))
+			continue;
+		begin(activity, FINDING_PRIVATE_POOL, device, at, &finding);
+		finding.bytes = at->empty_bytes;
+		say_cached(at, &finding);
+		lower(&finding, tensors, at);
+		err = findings_add(findings, &finding);
+	}
+	return err;
+}
+
 int fragmentation_report_cached(struct process_activity *activity,
 				const struct analysis_options *options, struct findings *findings)
 {

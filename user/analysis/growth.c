@@ -52,8 +52,8 @@ struct amount growth_live(const struct growth_view *view, const struct group *gr
 	return live;
 }
 
-static struct amount born_in(const struct growth_view *view, const struct group *group,
-			     unsigned int bucket)
+struct amount growth_born(const struct growth_view *view, const struct group *group,
+			  unsigned int bucket)
 {
 	const struct group_freed *freed = freed_of(view, group);
 	struct amount born = group->born[bucket];
@@ -102,7 +102,7 @@ static void windows_fill(const struct growth_view *view, const struct group *gro
 		windows->lowest[w] = (struct amount){ UINT64_MAX, UINT64_MAX };
 	}
 	for (i = first; i <= view->last; i++) {
-		const struct amount born = born_in(view, group, i),
+		const struct amount born = growth_born(view, group, i),
 				    lowest = growth_lowest(view, group, i);
 
 		w = (i - first) * GROWTH_WINDOWS / span;

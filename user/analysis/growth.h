@@ -56,6 +56,8 @@ bool growth_rises(const struct growth *growth, uint64_t *first, uint64_t *last);
 
 /* What of it lives, and the least that lived in a bucket, as of the view. */
 struct amount growth_live(const struct growth_view *view, const struct group *group);
+struct amount growth_born(const struct growth_view *view, const struct group *group,
+			  unsigned int bucket); /* of what lives, what was made then */
 struct amount growth_lowest(const struct growth_view *view, const struct group *group,
 			    unsigned int bucket);
 

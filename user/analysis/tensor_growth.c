@@ -14,6 +14,7 @@
 struct tensor_line {
 	struct group group;
 	uint64_t lines; /* 0: all blocks of the device */
+	uint64_t code; /* what the innermost line of Python has in common; without any, the lines */
 	uint32_t stack; /* id, of one of its calls */
 	uint16_t framework;
 	bool grows;
@@ -120,6 +121,27 @@ static void line_apply(struct process_activity *activity, struct tensor_line *li
 		group->first_ts_ns = block->made_ns;
 }
 
+static uint64_t code_of(const struct stacks *stacks, const struct stack *stack)
+{
+	size_t i;
+
+	for (i = 0; i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		/* Texts are interned. */
+		if (frame && frame->kind == MS_FRAME_PYTHON) {
+			const struct {
+				uintptr_t function, source;
+				uint64_t line;
+			} what = { (uintptr_t)frame->function, (uintptr_t)frame->source,
+				   frame->line };
+
+			return string_hash(map_secret(), &what, sizeof(what));
+		}
+	}
+	return stacks_lines(stack);
+}
+
 static int block_apply(struct process_activity *activity, const struct stacks *stacks,
 		       const struct tensor_block *block, bool given)
 {
@@ -143,6 +165,8 @@ static int block_apply(struct process_activity *activity, const struct stacks *s
 		return err;
 	if (!line->stack || stack->end == MS_STACK_END_COMPLETE)
 		line->stack = stack->id;
+	if (!line->code)
+		line->code = code_of(stacks, stack);
 	line->is_estimate |= worth.variance != 0;
 	line_apply(activity, line, block, blocks, worth.bytes / blocks, given);
 	return 0;
@@ -249,6 +273,169 @@ int tensor_growth_report(struct process_activity *activity, const struct analysi
 	for (i = 0; tensors && i < tensors->count && !err; i++)
 		if (!tensors->list[i].lines && !has_line(tensors, &tensors->list[i]))
 			err = report(activity, &tensors->list[i], options, findings);
+	return err;
+}
+
+/* ---- what is there twice --------------------------------------------------------------------- */
+
+#define BATCHES 1024    /* that are compared */
+#define BATCH_BLOCKS 4u /* fewer of one size are made again for many reasons */
+#define TIMES_MOST 3    /* what is made more often are layers, or steps */
+
+/* Blocks that a line made in buckets side by side, and that live. */
+struct batch {
+	const struct tensor_line *line;
+	struct amount amount;
+	unsigned int first, last; /* buckets */
+};
+
+static int compare_batches(const void *one, const void *other)
+{
+	const struct batch *a = one, *b = other;
+	const uint64_t left[] = { a->line->code, (uint64_t)a->line->group.device, a->amount.bytes,
+				  a->amount.count, a->first };
+	const uint64_t right[] = { b->line->code, (uint64_t)b->line->group.device, b->amount.bytes,
+				   b->amount.count, b->first };
+	size_t i;
+
+	for (i = 0; i < sizeof(left) / sizeof(*left); i++)
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	return 0;
+}
+
+static bool are_alike(const struct batch *a, const struct batch *b)
+{
+	return a->line->code == b->line->code && a->line->framework == b->line->framework &&
+	       a->line->group.device == b->line->group.device &&
+	       a->amount.bytes == b->amount.bytes && a->amount.count == b->amount.count;
+}
+
+static size_t batches_of(const struct growth_view *view, const struct tensor_line *line,
+			 struct batch *batches, size_t room)
+{
+	size_t count = 0;
+	unsigned int i;
+
+	for (i = 0; i <= view->last; i++) {
+		const struct amount born = growth_born(view, &line->group, i);
+		struct batch *batch = count ? &batches[count - 1] : NULL;
+
+		if (!born.count)
+			continue;
+		if (!batch || batch->last + 1 < i) {
+			if (count == room)
+				break;
+			batch = &batches[count++];
+			*batch = (struct batch){ .line = line, .first = i };
+		}
+		batch->amount.count += born.count;
+		batch->amount.bytes += born.bytes;
+		batch->last = i;
+	}
+	return count;
+}
+
+static struct batch *list_batches(const struct growth_view *view,
+				  const struct tensor_growth *tensors, size_t *count)
+{
+	struct batch *batches = calloc(BATCHES, sizeof(*batches));
+	size_t i;
+
+	*count = 0;
+	for (i = 0; batches && i < tensors->count; i++)
+		if (tensors->list[i].lines && !tensors->list[i].is_estimate &&
+		    !tensors->list[i].grows)
+			*count += batches_of(view, &tensors->list[i], batches + *count,
+					     BATCHES - *count);
+	if (batches)
+		qsort(batches, *count, sizeof(*batches), compare_batches);
+	return batches;
+}
+
+/* All that is there twice, of all devices; `*largest` is the last batch of most bytes. */
+struct twice {
+	struct amount again;
+	const struct batch *largest;
+	unsigned int first, last; /* buckets: when that was made first, and again */
+};
+
+/* So many that are alike: whether they were made one after the other, with time in between. */
+static bool are_apart(const struct batch *batches, size_t count)
+{
+	size_t i;
+
+	for (i = 1; i < count; i++)
+		if (batches[i].first <= batches[i - 1].last + 1)
+			return false;
+	return count > 1 && count <= TIMES_MOST;
+}
+
+static struct twice find_twice(const struct batch *batches, size_t count)
+{
+	struct twice twice = { 0 };
+	size_t i, j;
+
+	for (i = 0; i < count; i = j) {
+		for (j = i + 1; j < count && are_alike(&batches[i], &batches[j]);)
+			j++;
+		if (batches[i].amount.count < BATCH_BLOCKS || !are_apart(&batches[i], j - i))
+			continue;
+		twice.again.count += batches[i].amount.count * (j - i - 1);
+		twice.again.bytes += batches[i].amount.bytes * (j - i - 1);
+		if (twice.largest && twice.largest->amount.bytes >= batches[i].amount.bytes)
+			continue;
+		twice.largest = &batches[j - 1];
+		twice.first = batches[i].first;
+		twice.last = batches[j - 1].first;
+	}
+	return twice;
+}
+
+static int say_twice(struct process_activity *activity, const struct twice *twice,
+		     struct findings *findings)
+{
+	struct finding finding = process_activity_finding(activity, FINDING_MADE_TWICE);
+	const struct tensor_line *line = twice->largest->line;
+	const uint64_t first_ns = process_activity_bucket_begin(activity, twice->first),
+		       last_ns = process_activity_bucket_begin(activity, twice->last);
+
+	finding.is_of_tensors = true;
+	finding.framework = line->framework;
+	finding.device = line->group.device;
+	finding.stack = line->stack;
+	finding.bytes = twice->again.bytes;
+	finding.first_ts_ns = first_ns;
+	finding.last_ts_ns = last_ns;
+	finding_say(&finding, "blocks that were made again", FINDING_COUNT, twice->again.count);
+	finding_say(&finding, "about how long after the first", FINDING_NS, last_ns - first_ns);
+	finding_lower(&finding, FINDING_MEDIUM, "two of them may be meant to be there");
+	return findings_add(findings, &finding);
+}
+
+int tensor_growth_report_twice(struct process_activity *activity,
+			       const struct analysis_options *options, struct findings *findings)
+{
+	const struct growth_view views[] = {
+		growth_view_last(activity), growth_view_before(activity, &activity->tensors_ending)
+	};
+	const bool has_ended = process_activity_has_ended(activity, &activity->tensors_ending);
+	size_t view, count;
+	int err = 0;
+
+	for (view = 0; activity->tensors && view < 1u + has_ended; view++) {
+		struct batch *batches = list_batches(&views[view], activity->tensors, &count);
+		const struct twice twice = find_twice(batches, count);
+		const bool is_much = twice.largest && twice.again.bytes >= options->twice_bytes;
+
+		if (!batches)
+			return -ENOMEM;
+		if (is_much)
+			err = say_twice(activity, &twice, findings);
+		free(batches);
+		if (is_much)
+			break;
+	}
 	return err;
 }
 

@@ -43,7 +43,10 @@ static void append_pins(struct string *out, const struct report_recording *recor
 {
 	const struct tensor_segments *at = report_finding_segments(recording, numbered->finding);
 
-	if (at && at->pins_count && !at->pins->stack)
+	if (at && !at->pins_count)
+		string_append_text(out,
+				   "blocks in the segments with most free memory were made in ");
+	else if (at && at->pins_count && !at->pins->stack)
 		string_append_text(out, "of those whose call stack was taken, most were made in ");
 	else if (at && at->pins_count == 1 && !at->pins_more)
 		string_append_text(out, at->pins_blocks == 1 ? "it was made in " :

@@ -49,6 +49,9 @@ static void find_pins(const struct report_recording *recording, struct report_fi
 
 	if (!at)
 		return;
+	/* Where no block is alone in its segment, those with most free memory beside them. */
+	if (!at->pins_count && at->makers_count)
+		numbered->stack = stacks_find(&recording->state->stacks, at->makers[0]);
 	for (i = 0; i < at->pins_count && !numbered->stack; i++) {
 		if (at->pins[i].block_bytes != at->pins->block_bytes)
 			continue;
@@ -68,7 +71,8 @@ void report_finding_find_site(const struct report_recording *recording,
 		numbered->stack_bytes = finding->bytes;
 	} else if (finding->rule == FINDING_FRAGMENTATION)
 		find_pins(recording, numbered);
-	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
+	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK ||
+		 finding->rule == FINDING_PRIVATE_POOL)
 		numbered->stack =
 			sites_fitting(&recording->sites, recording->state, process, finding->row,
 				      finding->bytes, &numbered->stack_bytes);

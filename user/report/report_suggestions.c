@@ -58,6 +58,20 @@ static const char *cause_suggestion(enum oom_cause of)
 	return texts[of];
 }
 
+/* What PyTorch caches and cannot give back needs another answer than what it has not given back. */
+static const char *cause_suggestion_in(const struct report_recording *recording,
+				       enum oom_cause cause)
+{
+	size_t i;
+
+	for (i = 0; cause == OOM_CACHED && i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule == FINDING_PRIVATE_POOL)
+			return "What PyTorch keeps without using it belongs to private pools (CUDA"
+			       " graphs, torch.cuda.MemPool), and cannot be given back: the finding"
+			       " private-pool says how much, and from which line.";
+	return cause_suggestion(cause);
+}
+
 /* One for each cause that there is. */
 static const char *oom_suggestion(const struct report_recording *recording, size_t i)
 {
@@ -65,7 +79,7 @@ static const char *oom_suggestion(const struct report_recording *recording, size
 
 	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++)
 		if (has_cause(recording, cause) && !i--)
-			return cause_suggestion(cause);
+			return cause_suggestion_in(recording, cause);
 	return NULL;
 }
 
@@ -146,7 +160,7 @@ static const char *special_suggestion(const struct report_recording *recording,
 		return "Look for what takes memory of the device without an allocation of its own:"
 		       " contexts, modules and graphs that are never destroyed, local memory of"
 		       " kernels, a library's workspaces.";
-	if (finding->is_of_tensors)
+	if (finding->is_of_tensors && finding->rule == FINDING_LEAK_GROWTH)
 		return "Look for what keeps these tensors alive: a list of losses or outputs that keep"
 		       " their graphs (append loss.item() or x.detach(), evaluate under torch.no_grad()),"
 		       " a cache that is only added to, a second model or optimizer.";
@@ -211,7 +225,9 @@ const char *report_suggestion_of(const struct report_recording *recording,
 	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
 
 	if (finding->rule == FINDING_OOM)
-		return finding->oom < count ? cause_suggestion(ooms[finding->oom].cause) : NULL;
+		return finding->oom < count ?
+			       cause_suggestion_in(recording, ooms[finding->oom].cause) :
+			       NULL;
 	return special ? special : finding_rule_suggestion(finding->rule);
 }
 

@@ -161,7 +161,9 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.stack_depth = capture->stack_depth,
 		.stack_kinds = capture->stack_kinds,
 		.table_bytes = capture->table_bytes,
-		.table_cache = strcmp(capture->table_cache, "off") ? capture->table_cache : NULL,
+		.table_cache = capture->table_cache && strcmp(capture->table_cache, "off") != 0 ?
+				       capture->table_cache :
+				       NULL,
 		.gpu_times = capture->gpu_times,
 		.gpu_times_ns = capture->gpu_times_ns,
 		.marks = true,

@@ -394,3 +394,55 @@ verdict() {
 	assert_equal "$(verdict "share chunks of 2 MiB")" "not seen"
 	run ! pgrep -f "$PWD/verdicts/"
 }
+
+@test "check: what of the driver's objects would not be seen" {
+	puppet_with_cuda
+	"$MEMSCOPE" check -p "$PUPPET_PID" | tr -s ' \n' ' ' > said
+	grep -qF "The single objects that the driver holds for it already" said || fail "$(cat said)"
+	grep -qF "until NVML is asked the next time" said
+	run ! grep -qF "video encoder" said
+	puppet_end
+	# Before it has used the driver there is nothing to miss.
+	"$MEMSCOPE" check -p $$ | tr -s ' \n' ' ' > said
+	run ! grep -qF "holds for it already: contexts" said
+	cp -L "$BUILT/simcuda/libcuda.so.1" libnvidia-encode.so.1
+	LD_PRELOAD=$PWD/libnvidia-encode.so.1 sleep 1000 3>&- &
+	OTHER=$!
+	wait_for 'grep -q libnvidia-encode /proc/'$OTHER'/maps'
+	"$MEMSCOPE" check -p $OTHER | tr -s ' \n' ' ' > said
+	kill $OTHER
+	grep -qF "video encoder, decoder or graphics library that it has mapped" said || fail "$(cat said)"
+}
+
+@test "two tools at once say the same; one is killed, and the other goes on" {
+	local pid
+
+	export SIMCUDA_DEVICES=1
+	puppet_with_cuda
+	in_background_tracing pid other.err "$MEMSCOPE" record -v -o other.mscope --nvml=100ms -p "$PUPPET_PID"
+	record_start -o run.mscope --nvml=100ms -p "$PUPPET_PID"
+	puppet alloc $((128 << 20))
+	puppet alloc $((10 << 20))
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+	# What it has seen is written within a second.
+	wait_for '[ "$("$MEMSCOPE" export -q -f ndjson other.mscope | grep -c "\"type\":\"object\"")" -gt 2 ]'
+	kill -9 "$pid"
+	wait "$pid" || true
+	puppet free
+	puppet alloc $((3 << 20))
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+	"$MEMSCOPE" mark -q step-1
+	record_stop
+	puppet_end
+	assert_equal "$(at 1 '[.driver.device.live_bytes, .nvml.unexplained_bytes]' | tr -d '[]' | cut -d, -f2)" 0
+	"$MEMSCOPE" export -f ndjson -o one.ndjson run.mscope
+	"$MEMSCOPE" export -f ndjson -o two.ndjson other.mscope
+	for i in one two; do
+		jq -c 'select(.type == "object" and .action != "missed") | [.action, .granted_bytes]' $i.ndjson > $i
+	done
+	# What the one that was killed has written is the beginning of what the other one has.
+	[ "$(wc -l < two)" -ge 2 ]
+	head -n "$(wc -l < two)" one | diff - two
+}

@@ -12,6 +12,7 @@
 #include "capture/targets/files.h"
 #include "capture/targets/untraced_children.h"
 #include "capture/attach/placement.h"
+#include "host/nvidia_files.h"
 
 /* What the process has of the functions' code, by the library's points. */
 struct looks {
@@ -110,6 +111,22 @@ static int add_unread(struct check_process *process, const struct file *file)
 	return process->unread ? 0 : -ENOMEM;
 }
 
+/* They use the driver without CUDA, or besides it. */
+static bool is_media(const char *path)
+{
+	static const char *const names[] = { "libnvidia-encode.so", "libnvcuvid.so",
+					     "libnvidia-fbc.so",    "libnvoptix.so",
+					     "libGLX_nvidia.so",    "libEGL_nvidia.so",
+					     "libnvidia-glcore.so", "libnvidia-eglcore.so" };
+	const char *slash = strrchr(path, '/');
+	size_t i;
+
+	for (i = 0; slash && i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(slash + 1, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 static int inspect_file(const struct file *file, void *context)
 {
 	struct inspection *inspection = context;
@@ -121,6 +138,8 @@ static int inspect_file(const struct file *file, void *context)
 		return add_unread(&inspection->process, file);
 	if (library_load(&inspection->cache, file->fd, file->path, &library))
 		return 0;
+	inspection->has_libc |= library->ioctl_offset;
+	inspection->has_media |= file->mapped && is_media(file->path);
 	if (file->mapped && !strcmp(file->path, inspection->program)) {
 		inspection->program_stripped = !library->has_symbols;
 		inspection->process.go = library->go;
@@ -148,6 +167,15 @@ static int add_note(struct check_process *process, const char *note)
 	return err;
 }
 
+/* What the process has asked the driver for so far would not be known. */
+static bool has_driver_files(pid_t pid)
+{
+	const struct nvidia_majors majors = nvidia_majors_read();
+	struct nvidia_files files;
+
+	return !nvidia_files_scan(pid, &majors, &files) && nvidia_files_any(&files);
+}
+
 /* What would be invisible, in plain words. */
 static int add_notes(struct inspection *inspection)
 {
@@ -159,8 +187,19 @@ static int add_notes(struct inspection *inspection)
 	} notes[] = {
 		{ true, "Memory that the process holds already: only what it allocates from now on"
 			" is in the account. Frees of older blocks are counted." },
-		{ true, "Memory that the driver takes for itself: contexts, code, local memory of"
-			" kernels." },
+		{ !inspection->has_libc,
+		  "Contexts, code, local memory of kernels, graphics and video encoders: the driver"
+		  " is asked for them by ioctl(), and there is no C library that has it." },
+		{ inspection->has_libc && has_driver_files(inspection->process.pid),
+		  "The single objects that the driver holds for it already: contexts, code, chunks"
+		  " behind allocations. NVML has their sum, if it is installed." },
+		{ inspection->has_media,
+		  "The calls of the video encoder, decoder or graphics library that it has mapped:"
+		  " what these take is seen through the driver's ioctls alone, as \"in no traced"
+		  " call\"." },
+		{ inspection->has_libc,
+		  "That it closes the driver's files and goes on, until NVML is asked the next time"
+		  " (--nvml); and what the driver takes inside the kernel, such as page tables." },
 		{ !driver && inspection->load_prediction_driver,
 		  "Nothing of what follows, should the process load another copy of the driver than"
 		  " the one listed; a new copy is noticed when it is mapped, and calls in the first"

@@ -22,6 +22,8 @@ struct inspection {
 	bool program_stripped;
 	bool mapped[MS_LAYERS_COUNT]; /* by layer: some of its functions are in a mapped file */
 	bool load_prediction_driver;
+	bool has_libc;  /* with ioctl() */
+	bool has_media; /* encoders, decoders or graphics of NVIDIA's */
 };
 
 /* Fills a zeroed inspection. Returns 0 or -errno, logged: -ESRCH if there is no such process. */

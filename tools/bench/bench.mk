@@ -117,3 +117,20 @@ bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger bench-ioctls)
 		$(or $(ROUNDS),15) $(TABLES)
 
 .PHONY: bench bench-budget bench-ioctls soak bench-history bench-host bench-ledger bench-report bench-export
+
+# What call stacks cost; STACK_FILES: from which tables are made, too.
+STACK_FILES ?= $(wildcard /lib/x86_64-linux-gnu/libc.so.6 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 \
+	/usr/lib/x86_64-linux-gnu/libLLVM-*.so.1)
+
+$(BUILD)/bench/stack_target: tools/bench/stack_target.c | simcuda
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -Itests/simcuda/include $< -o $@ -L$(BUILD)/simcuda -lcuda
+
+$(BUILD)/bench/unwind_tables: tools/bench/unwind_tables.c $(filter-out %/main.o,$(USER_OBJECTS))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) $^ $(USER_LIBS) -o $@
+
+bench-stacks: memscope-bpf $(BUILD)/bench/stack_target $(BUILD)/bench/unwind_tables
+	$(Q)tools/bench/stacks $(BUILD) ./memscope-bpf $(STACK_FILES)
+
+.PHONY: bench-stacks

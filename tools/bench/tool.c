@@ -54,6 +54,7 @@ static void open_stacks(struct tool *tool, const struct programs_options *option
 		.tables_fd = programs_unwind_tables_fd(tool->programs),
 		.table_bytes = 64 << 20,
 		.map_files = true,
+		.native = true,
 		.feed = throw_away,
 	};
 	int err;

@@ -46,8 +46,9 @@ PYTHON_MINORS := 8 9 10 11 12 13 14
 PYTHONS ?= $(wildcard $(foreach minor,$(PYTHON_MINORS),/usr/bin/python3.$(minor) /usr/local/bin/python3.$(minor) \
 	$(HOME)/.pyenv/versions/3.$(minor).*/bin/python3))
 
-check-pythons: $(BUILD)/unit/python_process_test
+check-pythons: $(BUILD)/unit/python_process_test memscope-bpf simcuda $(WORKLOADS)/native_thread.so
 	$(Q)PYTHONS="$(PYTHONS)" tests/run $(BUILD)/unit/python_process_test
+	$(Q)[ $$(id -u) -ne 0 ] || PYTHONS="$(PYTHONS)" BUILD=$(BUILD) tests/run tests/e2e/python.bats
 	$(Q)for minor in $(PYTHON_MINORS); do case " $(PYTHONS) " in *3.$$minor[./\ ]*) echo "checked: 3.$$minor" ;; \
 		*) echo "skipped: no Python 3.$$minor here" ;; esac; done
 

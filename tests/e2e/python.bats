@@ -28,9 +28,14 @@ python_trace() {
 	OTHER_PID=
 }
 
-@test "in functions of all kinds, threads, a forked child, with the lock held and released" {
-	python_trace
-	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 18
+# `make check-pythons` names all interpreters that it finds.
+@test "in functions of all kinds, threads, forked children and workers, with the lock held and released" {
+	for PYTHON in ${PYTHONS:-$PYTHON}; do
+		python_trace
+		"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 22 || fail "$PYTHON"
+		[ -z "${PYTHONS:-}" ] ||
+			echo "# $("$PYTHON" -V): $(grep -c . expected.jsonl) stacks, $(jq '.frames[]' -c expected.jsonl | grep -c .) frames: all equal" >&3
+	done
 }
 
 @test "Python frames stand where the interpreter evaluates them" {
@@ -53,7 +58,7 @@ python_trace() {
 	rm -f expected.jsonl
 	trace -q -f --stack --stack-frames=python --json -o events.jsonl -- \
 		"$PYTHON" "$ROOT/tests/e2e/python_program" expected.jsonl < /dev/null
-	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 18
+	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 22
 	[ "$(jq -r 'select(.type == "stack") | .frames[].kind' events.jsonl | sort -u)" = python ]
 	rm expected.jsonl
 	trace -q -f --stack --stack-frames=native --json -o events.jsonl -- \

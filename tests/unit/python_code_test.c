@@ -266,9 +266,27 @@ static void test_debug_offsets_are_checked(void **state)
 	assert_int_equal(python_offsets_of_version(&python, 0x02070000), -EOPNOTSUPP);
 }
 
+static void test_frames_of_the_interpreter(void **state)
+{
+	struct python_code code = { 0 };
+
+	(void)state;
+	string_append_text(&code.name, "__init__");
+	string_append_text(&code.filename, "__init__");
+	assert_true(python_code_is_own(&code));
+	/* A program's own. */
+	code.first_line = 12;
+	assert_false(python_code_is_own(&code));
+	code.first_line = 0;
+	string_append_text(&code.filename, ".py");
+	assert_false(python_code_is_own(&code));
+	python_code_fini(&code);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames_of_the_interpreter),
 		cmocka_unit_test(test_record),
 		cmocka_unit_test(test_texts_become_utf8),
 		cmocka_unit_test(test_what_is_missing_is_said),

@@ -240,6 +240,17 @@ int python_code_read(struct python_code *code, pid_t pid, const struct ms_python
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+static bool is_init(const struct string *text)
+{
+	return text->length == strlen("__init__") && !memcmp(text->bytes, "__init__", text->length);
+}
+
+/* CPython, Objects/codeobject.c: _Py_InitCleanup. */
+bool python_code_is_own(const struct python_code *code)
+{
+	return !code->first_line && is_init(&code->name) && is_init(&code->filename);
+}
+
 uint32_t python_code_line(const struct python_code *code, int64_t offset)
 {
 	const struct python_lines table = { .version = code->version,

@@ -33,6 +33,12 @@ struct python_code {
 void python_code_fini(struct python_code *code);
 
 /*
+ * Whether the interpreter has put in a frame of its own, which no traceback has: from 3.12 on, one
+ * between an __init__() and what makes the object.
+ */
+bool python_code_is_own(const struct python_code *code);
+
+/*
  * From a record, whose length has been checked by python_code_is_well_formed(). Returns 0 or
  * -ENOMEM.
  */

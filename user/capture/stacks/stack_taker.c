@@ -325,6 +325,17 @@ static enum python_stack_part part_of(const struct ms_stack_frame *frame, void *
 				    python_stack_part_of(taker->name.bytes, range->module->path);
 }
 
+static bool is_hidden(const struct stack_taker *taker, const struct ms_event *event,
+		      const struct ms_stack_frame *frame)
+{
+	const struct python_code *code =
+		frame->kind == MS_FRAME_PYTHON ?
+			pythons_code(taker->options.pythons, event, frame) :
+			NULL;
+
+	return code && python_code_is_own(code);
+}
+
 /* Of more than there is room for, the innermost and the one that has them all. */
 static size_t fit(uint32_t first, size_t count, uint32_t *ids, size_t room)
 {
@@ -442,6 +453,8 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 		/* Those that follow have a place each: what led here matters most. */
 		const size_t room = MS_STACK_MOST - put - (count - i - 1);
 
+		if (is_hidden(taker, &record->event, frame))
+			continue;
 		if (frame->kind == MS_FRAME_PYTHON)
 			ids[put++] = id_of_python(taker, &record->event, frame, &err);
 		else

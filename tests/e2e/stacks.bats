@@ -177,6 +177,44 @@ named_sites() {
 	OTHER_PID=
 }
 
+# The functions of the stack of what a program with generated code allocates; $1, $2: jit_program's arguments.
+jit_functions() {
+	rm -f jit.in jit.out
+	mkfifo jit.in
+	/usr/bin/python3 "$ROOT/tests/e2e/jit_program" "$@" < jit.in > jit.out 3>&- 6>&- &
+	OTHER_PID=$!
+	exec 6> jit.in
+	wait_for 'grep -qs ready jit.out'
+	# shellcheck disable=SC2086 # may be empty
+	in_background_tracing TRACE_PID tool.log "$MEMSCOPE" trace $MASK --stack --stack-frames=native --json \
+		-o events.jsonl -v -p "$OTHER_PID" 6>&-
+	wait_for 'grep -q "tables of all files are made" tool.log'
+	stacks_let_go
+	jq -r 'select(.type == "stack") | [.frames[] | .function // ""] | join(" ")' events.jsonl > functions.txt
+}
+
+stacks_let_go() {
+	echo >&6
+	exec 6>&-
+	wait "$OTHER_PID"
+	wait "$TRACE_PID"
+	TRACE_PID=
+	OTHER_PID=
+}
+
+@test "generated code has the names that the program writes for perf, if it alone can write them" {
+	jit_functions 644 0
+	grep -q "^generated::function .* Py_BytesMain .* _start$" functions.txt
+	assert_equal "$(jq -r 'select(.type == "stack").owner' events.jsonl | grep -c perf)" 0
+	jit_functions 666 0
+	run grep -q generated functions.txt
+	[ "$status" -ne 0 ]
+	grep -q "which no other user can write" tool.log
+	jit_functions 644 65534
+	run grep -q generated functions.txt
+	[ "$status" -ne 0 ]
+}
+
 @test "tables of large files are kept for the next trace, and not used if they are damaged" {
 	local run kept
 	cp "$WORKLOADS/stacks" .

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/string.h"
 #include "capture/stacks/code_map.h"
+#include "capture/stacks/jit_names.h"
 #include "capture/stacks/modules.h"
 #include "capture/targets/load_prediction.h"
 #include "symbols/python_stack.h"
@@ -24,6 +25,7 @@ struct process {
 	pid_t pid;
 	bool is_stale; /* it has mapped more since */
 	struct code_map map;
+	struct jit_names jit;
 };
 
 struct stack_taker {
@@ -75,6 +77,7 @@ static void look(struct stack_taker *taker, struct process *process)
 	process->is_stale = false;
 	if (!taker->options.native)
 		return;
+	jit_names_look(&process->jit, process->pid);
 	err = code_map_read(&process->map, process->pid, &taker->modules);
 	if (!err)
 		err = code_map_publish(&process->map, taker->options.ranges_fd, process->pid);
@@ -132,6 +135,7 @@ void stack_taker_refresh(struct stack_taker *taker)
 static void process_free(struct process *process)
 {
 	code_map_fini(&process->map);
+	jit_names_fini(&process->jit);
 	free(process);
 }
 
@@ -152,13 +156,24 @@ void stack_taker_forget(struct stack_taker *taker, pid_t pid)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Ids of frames are given by what they are: two processes that have mapped one file share them. */
-static uint64_t key_of(const struct ms_stack_frame *frame, const struct code_range *range,
-		       uint64_t place)
+#define NO_FILE (1ull << 63)
+
+/* Generated code may lie in a file, too, that is nothing but memory (memfd, /dev/zero). */
+static struct module *file_of(const struct code_range *range)
 {
+	struct module *module = range ? range->module : NULL;
+
+	return module && module->fd >= 0 && !module->image.segments_count ? NULL : module;
+}
+
+/* Ids of frames are given by what they are: two processes that have mapped one file share them. */
+static uint64_t key_of(const struct ms_event *event, const struct ms_stack_frame *frame,
+		       const struct code_range *range, uint64_t place)
+{
+	const struct module *module = file_of(range);
 	const struct {
 		uint64_t module, place, kind;
-	} what = { range && range->module ? range->module->number : 0, place,
+	} what = { module ? module->number : NO_FILE | event->pid, place,
 		   (uint64_t)frame->kind << 8 | frame->flags };
 
 	return string_hash(map_secret(), &what, sizeof(what));
@@ -217,16 +232,28 @@ static int feed_inlined(struct stack_taker *taker, const struct ms_frame_record 
 	return feed_frame(taker, &frame, texts);
 }
 
+static void append_jit_name(struct stack_taker *taker, struct process *process, uint64_t address,
+			    uint32_t back, uint32_t *offset)
+{
+	const char *name = jit_names_find(&process->jit, process->pid, address - back, offset);
+
+	if (!name)
+		return;
+	demangle_append(&taker->name, name);
+	*offset += back;
+}
+
 /*
  * Feeds what the code at an address is: functions that the compiler has put into one another, the
  * innermost first, and the one that has them all. `*count` is how many, with ids from frame->id on.
  */
-static int name_native(struct stack_taker *taker, const struct ms_stack_frame *from,
-		       const struct code_range *range, struct ms_frame_record *frame, size_t *count)
+static int name_native(struct stack_taker *taker, struct process *process,
+		       const struct ms_stack_frame *from, const struct code_range *range,
+		       struct ms_frame_record *frame, size_t *count)
 {
 	/* The call is what is looked for, not what follows it. */
 	const uint32_t back = from->flags & MS_FRAME_EXACT ? 0 : 1, first = frame->id;
-	struct module *module = range ? range->module : NULL;
+	struct module *module = file_of(range);
 	const char *texts[MS_FRAME_TEXTS_COUNT] = { "", "", "", "" };
 	uint64_t place, address = from->address;
 	size_t lines = 0, i;
@@ -251,6 +278,8 @@ static int name_native(struct stack_taker *taker, const struct ms_stack_frame *f
 		frame->offset += back;
 	else if (lines)
 		demangle_append(&taker->name, taker->lines[lines - 1].function);
+	else if (!module && process)
+		append_jit_name(taker, process, from->address, back, &frame->offset);
 	string_append_char(&taker->name, '\0');
 	if (!taker->name.failed)
 		texts[MS_FRAME_FUNCTION] = taker->name.bytes;
@@ -354,14 +383,15 @@ static size_t fit(uint32_t first, size_t count, uint32_t *ids, size_t room)
  * at most `room`, which is not 0. Returns how many.
  */
 static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
-		      const struct process *process, const struct ms_stack_frame *from,
-		      uint32_t *ids, size_t room, int *err)
+		      struct process *process, const struct ms_stack_frame *from, uint32_t *ids,
+		      size_t room, int *err)
 {
 	const uint64_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
 	const struct code_range *range =
 		process ? code_map_find(&process->map, from->address - back) : NULL;
 	const uint64_t place = range ? from->address - range->start + range->offset : from->address;
-	const uint64_t key = key_of(from, range, place), *known = map_get(&taker->frames, key);
+	const uint64_t key = key_of(event, from, range, place),
+		       *known = map_get(&taker->frames, key);
 	struct ms_frame_record frame = { .event = *event,
 					 .kind = from->kind,
 					 .flags = from->flags };
@@ -374,7 +404,7 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	} else if (taker->frames.count < MAX_FRAMES && taker->frame_ids < MAX_FRAMES) {
 		frame.event.type = MS_TYPE_FRAME;
 		frame.id = first;
-		*err = name_native(taker, from, range, &frame, &count);
+		*err = name_native(taker, process, from, range, &frame, &count);
 		taker->frame_ids += count;
 		if (map_set(&taker->frames, key, first | (uint64_t)count << IDS_SHIFT))
 			count = 0;

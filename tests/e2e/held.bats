@@ -446,3 +446,44 @@ verdict() {
 	[ "$(wc -l < two)" -ge 2 ]
 	head -n "$(wc -l < two)" one | diff - two
 }
+
+# Its number is the name of the file in which the simulated driver says what it holds.
+end_ffmpeg() {
+	local file
+
+	for file in held.d/*; do
+		kill -INT "${file##*/}" 2> /dev/null || true
+	done
+}
+
+@test "ffmpeg: each byte of NVML's number has a name, at ten moments and in the summary of a trace" {
+	local i contexts command="ffmpeg -nostdin -hide_banner -loglevel error -init_hw_device cuda=cu:0 -re -f lavfi
+		-t 120 -i testsrc=size=640x480:rate=25 -vf format=nv12,hwupload_cuda,scale_cuda=320:240,hwdownload,format=nv12 -f null -"
+
+	command -v ffmpeg > /dev/null || skip "needs ffmpeg"
+	export SIMCUDA_HIDDEN=64M
+	# shellcheck disable=SC2086 # words
+	record_start -o run.mscope --nvml=100ms -- $command
+	wait_for '[ "$("$MEMSCOPE" export -q -f ndjson run.mscope 2> /dev/null | grep -c "cuMemAlloc")" -ge 3 ]'
+	for ((i = 1; i <= 10; i++)); do
+		before=$(answers)
+		wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+		"$MEMSCOPE" mark -q "step-$i"
+	done
+	end_ffmpeg
+	record_wait || true
+	# As the simulated driver says.
+	contexts=$(grep -c ' cuCtxCreate_v[0-9] result=0 ' oracle.log)
+	for ((i = 1; i <= 10; i++)); do
+		"$MEMSCOPE" report -f json --to="mark:step-$i" run.mscope > report.json
+		assert_equal "$i: $(jq -c '.recordings[0].processes[] | select(.nvml) | .nvml | [.unexplained_bytes, .before_attach_bytes,
+			.other_bytes.contexts / 1048576, .used_bytes - .allocated_bytes - .slack_bytes - ([.other_bytes[]] | add)]' \
+			report.json)" "$i: [67108864,0,$((104 * contexts)),67108864]"
+	done
+	# shellcheck disable=SC2086
+	in_background_tracing OTHER_TRACE trace.err "$MEMSCOPE" trace -v -c -o trace.out --nvml=100ms -- $command
+	wait_for '[ "$(grep -c "debug: NVML: .* [1-9] processes" trace.err)" -ge 5 ]'
+	end_ffmpeg
+	wait "$OTHER_TRACE" || true
+	grep -qE '^ +64 MiB  unexplained$' trace.out || fail "$(cat trace.out)"
+}

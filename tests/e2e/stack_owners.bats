@@ -70,6 +70,29 @@ trace_owners() {
 	assert_equal "$(jq -r 'select(.type == "stack").end' events.jsonl | sort -u)" complete
 }
 
+@test "a program that rewrites its stacks while they are walked costs their frames alone" {
+	local count=2000
+	mkfifo hostile.in
+	"$WORKLOADS/hostile_stack" "$count" < hostile.in > hostile.out 3>&- 6>&- &
+	OTHER_PID=$!
+	exec 6> hostile.in
+	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
+	in_background_tracing TRACE_PID tool.log "$MEMSCOPE" record $MASK -o run.mscope -v -p "$OTHER_PID" 6>&-
+	wait_for 'grep -q "tables of all files are made" tool.log'
+	echo >&6
+	exec 6>&-
+	wait "$OTHER_PID"
+	wait "$TRACE_PID"
+	TRACE_PID=
+	OTHER_PID=
+	assert_equal "$(cat hostile.out)" "$count"
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	# Most of the stacks lead nowhere, and each for its own reason.
+	"$MEMSCOPE" export -f ndjson -o events.jsonl run.mscope
+	assert_equal "$(grep -c '"op":"alloc".*"size_bytes":512' events.jsonl)" "$count"
+	[ "$(jq -r 'select(.type == "stack").end' events.jsonl | sort -u | wc -l)" -ge 3 ]
+}
+
 @test "names survive: of a program that was killed, after its files are gone, and on another machine" {
 	local file
 	build_owners 'kill(getpid(), SIGKILL);'

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/string.h"
 #include "capture/stacks/code_map.h"
+#include "capture/stacks/frame_ids.h"
 #include "capture/stacks/jit_names.h"
 #include "capture/stacks/modules.h"
 #include "capture/targets/load_prediction.h"
@@ -365,19 +366,6 @@ static bool is_hidden(const struct stack_taker *taker, const struct ms_event *ev
 	return code && python_code_is_own(code);
 }
 
-/* Of more than there is room for, the innermost and the one that has them all. */
-static size_t fit(uint32_t first, size_t count, uint32_t *ids, size_t room)
-{
-	const size_t fitting = count < room ? count : room;
-	size_t i;
-
-	for (i = 0; i < fitting; i++)
-		ids[i] = first + i;
-	if (fitting)
-		ids[fitting - 1] = first + count - 1;
-	return fitting;
-}
-
 /*
  * Puts the ids of a frame, of which the new ones are fed, and of those that were put into its code:
  * at most `room`, which is not 0. Returns how many.
@@ -411,7 +399,7 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	}
 	if (!count)
 		ids[0] = 0;
-	return count ? fit(first, count, ids, room) : 1;
+	return count ? frame_ids_fit(first, count, ids, room) : 1;
 }
 
 static bool is_known(const struct process *process, const struct ms_stack *record)
@@ -479,9 +467,7 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 	count = python_stack_order(frames, count, part_of, &evaluation, order);
 	for (i = 0; !err && i < count; i++) {
 		const struct ms_stack_frame *frame = &frames[order[i]];
-
-		/* Those that follow have a place each: what led here matters most. */
-		const size_t room = MS_STACK_MOST - put - (count - i - 1);
+		const size_t room = frame_ids_room(put, count - i - 1);
 
 		if (is_hidden(taker, &record->event, frame))
 			continue;

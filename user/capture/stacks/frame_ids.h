@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which frames a stack has that would have too many, because functions that a compiler put into
+ * others are frames, too.
+ */
+#ifndef MEMSCOPE_CAPTURE_STACKS_FRAME_IDS_H
+#define MEMSCOPE_CAPTURE_STACKS_FRAME_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+/*
+ * How many ids a frame may have if `put` are there and `rest` frames follow: each of those has a
+ * place. What led to a call matters most.
+ */
+static inline size_t frame_ids_room(size_t put, size_t rest)
+{
+	return MS_STACK_MOST - put - rest;
+}
+
+/*
+ * Puts the ids of functions that are in one another, the innermost first, from `first` on: of more
+ * than there is room for, the innermost and the one that has them all. Returns how many.
+ */
+static inline size_t frame_ids_fit(uint32_t first, size_t count, uint32_t *ids, size_t room)
+{
+	const size_t fitting = count < room ? count : room;
+	size_t i;
+
+	for (i = 0; i < fitting; i++)
+		ids[i] = first + (uint32_t)i;
+	if (fitting)
+		ids[fitting - 1] = first + (uint32_t)count - 1;
+	return fitting;
+}
+
+#endif /* MEMSCOPE_CAPTURE_STACKS_FRAME_IDS_H */

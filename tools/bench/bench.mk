@@ -112,15 +112,15 @@ check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/
 
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
-bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger bench-ioctls)
+bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger bench-ioctls bench-stacks)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
 .PHONY: bench bench-budget bench-ioctls soak bench-history bench-host bench-ledger bench-report bench-export
 
 # What call stacks cost; STACK_FILES: from which tables are made, too.
-STACK_FILES ?= $(wildcard /lib/x86_64-linux-gnu/libc.so.6 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 \
-	/usr/lib/x86_64-linux-gnu/libLLVM-*.so.1)
+STACK_FILES ?= $(realpath /lib/x86_64-linux-gnu/libc.so.6 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 \
+	/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1)
 
 $(BUILD)/bench/stack_target: tools/bench/stack_target.c | simcuda
 	$(Q)mkdir -p $(@D)

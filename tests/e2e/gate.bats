@@ -202,8 +202,8 @@ record_puppet() {
 	refused 'none: No such file or directory' --suppress none
 	printf 'oom\n# fine\nleek-growth python3\n' > known
 	refused 'known: line 3: there is no rule "leek-growth"' --suppress known
-	printf 'oom a b c\n' > known
-	refused 'known: line 1: it takes a rule, a process and a function, not also "c"' --suppress known
+	printf 'oom a b c d\n' > known
+	refused 'known: line 1: it takes a rule, a process, a function and a frame, not also "d"' --suppress known
 	head -c 100 /dev/urandom > known
 	run -2 report --suppress known x.mscope
 }

@@ -363,7 +363,7 @@ static void test_suppressions(void **state)
 		{ "oom", 0, NULL },
 		{ "leek-growth", 0, "line 1: there is no rule \"leek-growth\"" },
 		{ "oom\n\nleak a b c d\n", 0,
-		  "line 3: it takes a rule, a process and a function, not also \"c\"" },
+		  "line 3: it takes a rule, a process, a function and a frame, not also \"d\"" },
 		{ "oom\nleak \1\n", 0, "line 2: it is not text" },
 	};
 	size_t i;

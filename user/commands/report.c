@@ -323,8 +323,9 @@ static const struct option_row rows[] = {
 	  " the time since its first allocation.",
 	  parse_warmup, 0 },
 	{ 0, "suppress", "FILE",
-	  "Known findings: each line of FILE has patterns for the rule, the process and the"
-	  " function (leak-growth python* cudaMalloc*). Findings that match are only counted.",
+	  "Known findings: each line of FILE has patterns for the rule, the process, the CUDA"
+	  " function and a frame of the call stack (leak-growth python* cudaMalloc* warm_up)."
+	  " Findings that match are only counted.",
 	  option_file, AT(suppress) },
 	{ 0, "leak-window", "A,B,C",
 	  "Three times: memory that was allocated between A and B and is live at C is a leak.",

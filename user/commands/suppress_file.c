@@ -51,7 +51,8 @@ void suppress_file_tell_unused(const struct suppressions *suppressions, const ch
 
 	for (i = 0; i < suppressions->count; i++)
 		if (!suppressions->list[i].used)
-			log_warning("--suppress: %s: line %zu suppresses nothing: %s %s %s", path,
-				    suppressions->list[i].line, suppressions->list[i].rule,
-				    suppressions->list[i].process, suppressions->list[i].function);
+			log_warning("--suppress: %s: line %zu suppresses nothing: %s %s %s %s",
+				    path, suppressions->list[i].line, suppressions->list[i].rule,
+				    suppressions->list[i].process, suppressions->list[i].function,
+				    suppressions->list[i].frame);
 }

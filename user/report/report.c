@@ -287,12 +287,14 @@ static void count_finding(struct report_recording *recording, const struct findi
 	}
 }
 
-static void add_finding(struct report_recording *recording, const struct finding *finding)
+static bool is_suppressed(const struct report_recording *recording,
+			  const struct report_finding *numbered)
 {
-	struct report_finding *added = &recording->findings[recording->findings_count++];
+	const struct report_options *options = &recording->options;
 
-	added->finding = finding;
-	report_finding_find_site(recording, added);
+	return options->suppressions &&
+	       suppressions_take(options->suppressions, numbered->finding,
+				 &recording->state->stacks, numbered->stack, !options->looks_ahead);
 }
 
 static int finish_findings(struct report_recording *recording)
@@ -304,16 +306,17 @@ static int finish_findings(struct report_recording *recording)
 	if (!recording->findings)
 		return -ENOMEM;
 	for (i = 0; i < count; i++) {
+		struct report_finding numbered = { .finding = &findings[i] };
+
 		if (!report_is_about(recording, findings[i].pid, findings[i].start_ns,
 				     findings[i].device))
 			continue;
-		if (recording->options.suppressions &&
-		    suppressions_take(recording->options.suppressions, &findings[i],
-				      !recording->options.looks_ahead)) {
+		report_finding_find_site(recording, &numbered);
+		if (is_suppressed(recording, &numbered)) {
 			recording->suppressed++;
 			continue;
 		}
-		add_finding(recording, &findings[i]);
+		recording->findings[recording->findings_count++] = numbered;
 		count_finding(recording, &findings[i]);
 	}
 	return 0;

@@ -60,16 +60,17 @@ static int take_words(struct suppressions *suppressions, char *line, size_t numb
 	struct suppression one = { .rule = next_word(&line),
 				   .process = next_word(&line),
 				   .function = next_word(&line),
+				   .frame = next_word(&line),
 				   .line = number };
 	const char *rest = next_word(&line);
 
 	if (!*one.rule)
 		return 0;
 	if (*rest)
-		return refuse(why, number, "it takes a rule, a process and a function, not also",
-			      rest);
+		return refuse(why, number,
+			      "it takes a rule, a process, a function and a frame, not also", rest);
 	if (strlen(one.rule) > LONGEST || strlen(one.process) > LONGEST ||
-	    strlen(one.function) > LONGEST)
+	    strlen(one.function) > LONGEST || strlen(one.frame) > LONGEST)
 		return refuse(why, number, "a pattern is too long", NULL);
 	if (!is_of_a_rule(one.rule))
 		return refuse(why, number, "there is no rule", one.rule);
@@ -132,7 +133,29 @@ static bool matches(const char *pattern, const char *text)
 	return !*pattern || !fnmatch(pattern, text, 0);
 }
 
-static bool suppresses(const struct suppression *one, const struct finding *finding)
+/* By its function, its source file or its library. */
+static bool is_frame(const char *pattern, const struct frame *frame)
+{
+	return frame && (!fnmatch(pattern, frame->function, 0) ||
+			 !fnmatch(pattern, stacks_name_of(frame->source), 0) ||
+			 !fnmatch(pattern, stacks_name_of(frame->module), 0));
+}
+
+static bool matches_frame(const char *pattern, const struct stacks *stacks,
+			  const struct stack *stack)
+{
+	size_t i;
+
+	if (!*pattern)
+		return true;
+	for (i = 0; stack && i < stack->count; i++)
+		if (is_frame(pattern, stacks_frame(stacks, stack, i)))
+			return true;
+	return false;
+}
+
+static bool suppresses(const struct suppression *one, const struct finding *finding,
+		       const struct stacks *stacks, const struct stack *stack)
 {
 	char comm[MS_COMM_BYTES + 1] = "";
 
@@ -140,16 +163,17 @@ static bool suppresses(const struct suppression *one, const struct finding *find
 	return matches_rule(one->rule, finding->rule) &&
 	       (matches(one->process, comm) || matches(one->process, finding->name)) &&
 	       matches(one->function,
-		       finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol);
+		       finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol) &&
+	       matches_frame(one->frame, stacks, stack);
 }
 
 bool suppressions_take(struct suppressions *suppressions, const struct finding *finding,
-		       bool counts)
+		       const struct stacks *stacks, const struct stack *stack, bool counts)
 {
 	size_t i;
 
 	for (i = 0; i < suppressions->count; i++) {
-		if (!suppresses(&suppressions->list[i], finding))
+		if (!suppresses(&suppressions->list[i], finding, stacks, stack))
 			continue;
 		suppressions->list[i].used += counts;
 		return true;

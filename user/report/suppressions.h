@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Findings that a person knows of: lines with patterns for the rule, the process and the function.
+ * Findings that a person knows of: lines with patterns for the rule, the process, the function and
+ * a frame of the call stack.
  * What matches is no finding of the report any more; it is counted. docs/ci.md describes the file.
  */
 #ifndef MEMSCOPE_REPORT_SUPPRESSIONS_H
@@ -12,10 +13,11 @@
 
 #include "analysis/finding.h"
 #include "base/string.h"
+#include "ledger/stacks.h"
 
 /* Patterns as shells have them; they point into the text. */
 struct suppression {
-	const char *rule, *process, *function;
+	const char *rule, *process, *function, *frame;
 	size_t line; /* from 1 */
 	uint64_t used;
 };
@@ -34,8 +36,11 @@ int suppressions_parse(struct suppressions *suppressions, const char *bytes, siz
 		       struct string *why);
 void suppressions_fini(struct suppressions *suppressions);
 
-/* Whether one matches; `counts`: the first that does is counted as used. */
+/*
+ * Whether one matches; `counts`: the first that does is counted as used. `stack`: of these, the one
+ * that the finding is about; NULL: not known.
+ */
 bool suppressions_take(struct suppressions *suppressions, const struct finding *finding,
-		       bool counts);
+		       const struct stacks *stacks, const struct stack *stack, bool counts);
 
 #endif /* MEMSCOPE_REPORT_SUPPRESSIONS_H */

@@ -276,7 +276,7 @@ estimates() {
 	"$MEMSCOPE" report -f json run.mscope > report.json
 	assert_equal "$(found)" ''
 	run -9 --separate-stderr "$MEMSCOPE" report --fail-on fragmentation run.mscope
-	grep -q 'record PyTorch with --tensors=sites' <<< "$stderr$output"
+	grep -q 'record PyTorch, TensorFlow or JAX with --tensors=sites' <<< "$stderr$output"
 }
 
 # summed FIELD: of the first row of the table of a trace's summary, counted from the end

@@ -19,7 +19,13 @@ def segments():
     return [[s["address"], s["total_size"]] for s in torch.cuda.memory_snapshot()]
 
 
-def checkpoint(name):
+def blocks():
+    """[[address, bytes]] of what the program has of that."""
+    return [[b["address"], b["size"]] for s in torch.cuda.memory_snapshot() for b in s["blocks"]
+            if b["state"].startswith("active")]
+
+
+def checkpoint(name, with_blocks=False):
     torch.cuda.synchronize()
     free, total = torch.cuda.mem_get_info()
     line = {
@@ -32,6 +38,8 @@ def checkpoint(name):
         "segments": segments(),
         "used": total - free,
     }
+    if with_blocks:
+        line["blocks"] = blocks()
     with open(os.environ["WITNESS"], "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 

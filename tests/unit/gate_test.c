@@ -157,7 +157,7 @@ static const struct question questions[] = {
 	{ "bottlenecks, and nobody asked for the room", run_quiet, "bottleneck", PASSED, "", { 0 }, NULL },
 	{ "the room by its name", run_quiet, "memory-pressure", UNKNOWN, "no program asked", { 0 }, NULL },
 	{ "GPU times by their name", run_quiet, "gpu-idle", UNKNOWN, "record with --gpu-time", { 0 }, NULL },
-	{ "blocks by the rule's name", run_quiet, "fragmentation", UNKNOWN, "record PyTorch with --tensors=sites", { 0 }, NULL },
+	{ "blocks by the rule's name", run_quiet, "fragmentation", UNKNOWN, "record PyTorch, TensorFlow or JAX with --tensors=sites", { 0 }, NULL },
 	{ "and by its topic", run_quiet, "kept", PASSED, "", { 0 }, NULL },
 	{ "frees were lost", run_lossy, "leak", UNKNOWN, "frees were lost", { 0 }, NULL },
 	{ "what was lost", run_lossy, "loss", FAILED, "the recording lacks something", { 0 }, NULL },

@@ -404,6 +404,29 @@ static void test_model(void **state)
 	state_fini(&s.state);
 }
 
+#define MANY 1000000ul
+#define BLOCK_BYTES 96 /* that the ledger may take for each */
+
+/* A program may have a million: each is known, and found. */
+static void test_a_million_blocks(void **state)
+{
+	struct scenario s = { 0 };
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < MANY; i++)
+		apply(&s, told(A + i * 512, 512, (i + 1) * 512, MANY * 512));
+	assert_int_equal(device_of(&s)->live_count, MANY);
+	assert_true(tensors_are_all_known(tensors_of(&s)));
+	assert_true(tensors_bytes(tensors_of(&s)) <= MANY * BLOCK_BYTES);
+	assert_non_null(tensors_find(tensors_of(&s), A + 777777 * 512));
+	for (i = 0; i < MANY; i++)
+		apply(&s, told(A + i * 512, -512, (MANY - i - 1) * 512, MANY * 512));
+	assert_int_equal(tensors_of(&s)->count, 0);
+	assert_true(tensors_are_exact(tensors_of(&s)));
+	state_fini(&s.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +445,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_what_else_there_is),
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_a_million_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

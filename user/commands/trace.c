@@ -61,8 +61,8 @@ static const struct option_row rows[] = {
 	  " of contexts, are also shown as allocations and frees.",
 	  selection_parse_events, AT(capture.selection) },
 	{ 0, "tensors", NULL,
-	  "Also show each block that PyTorch's allocator gives to the program or takes back, as the"
-	  " allocator reports it. With -c, what it has given, caches and could still give is summed"
+	  "Also show each block that the allocator of PyTorch, TensorFlow or JAX gives to the program"
+	  " or takes back, as the allocator reports it. With -c, what it has given, caches and could still give is summed"
 	  " up.",
 	  option_flag, AT(tensors) },
 	CAPTURE_OPTIONS_GPU_ROW(AT(capture), ""),

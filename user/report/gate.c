@@ -277,8 +277,8 @@ static const char *not_asked(const struct gate_condition *condition, enum findin
 	case RULE_BLIND_TO_GPU_TIMES:
 		return "when GPUs had work was not measured: record with --gpu-time";
 	case RULE_BLIND_TO_TENSORS:
-		return "no framework was seen to say what its allocator does: record PyTorch with"
-		       " --tensors=sites";
+		return "no framework was seen to say what its allocator does: record PyTorch,"
+		       " TensorFlow or JAX with --tensors=sites";
 	default:
 		return NULL;
 	}

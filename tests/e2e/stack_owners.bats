@@ -93,6 +93,26 @@ trace_owners() {
 	[ "$(jq -r 'select(.type == "stack").end' events.jsonl | sort -u | wc -l)" -ge 3 ]
 }
 
+@test "a database has the stacks of calls, as nsys has them, with owners and lines" {
+	build_owners ''
+	trace_owners record -o run.mscope
+	"$MEMSCOPE" export -f sqlite -o run.sqlite run.mscope
+	cat > query.py <<-'END'
+		import sqlite3
+		for row in sqlite3.connect("run.sqlite").execute("""
+		    SELECT e.bytes, o.owner, (SELECT group_concat(value, ' < ') FROM (SELECT s.value FROM CUDA_CALLCHAINS c
+		        JOIN StringIds s ON s.id = c.symbol JOIN StringIds m ON m.id = c.module
+		        WHERE c.id = r.callchainId AND m.value NOT LIKE '%/lib%c.so%' ORDER BY c.stackDepth))
+		    FROM CUDA_GPU_MEMORY_USAGE_EVENTS e JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)
+		    JOIN memscope_stacks o ON o.id = r.callchainId ORDER BY 1"""):
+		    print(*row)
+	END
+	python3 query.py > rows.txt
+	assert_equal "$(cut -d' ' -f1,2 rows.txt)" "$SIZES"
+	grep -qx '24576 owners own < call_first < main < .*_start' rows.txt
+	grep -q '^28672 libfourth.so .*deep < take_fourth < call_third < main' rows.txt
+}
+
 @test "names survive: of a program that was killed, after its files are gone, and on another machine" {
 	local file
 	build_owners 'kill(getpid(), SIGKILL);'

@@ -16,7 +16,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-#define DATABASE_STATEMENTS 32
+#define DATABASE_STATEMENTS 40
 #define DATABASE_COLUMNS 6
 
 struct cell {

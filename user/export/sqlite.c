@@ -140,7 +140,8 @@ static int take_call(struct sqlite_export *export, const struct event *event,
 		cell_number(event->probe->layer == MS_LAYER_DRIVER),
 		cell_number(sqlite_global_pid(export, event->header->pid) | event->header->tid),
 		cell_number(export->calls), sqlite_name(export, event->probe->symbol),
-		cell_if(call->known & MS_KNOWN_RESULT, (uint64_t)(int64_t)call->result));
+		cell_if(call->known & MS_KNOWN_RESULT, (uint64_t)(int64_t)call->result),
+		sqlite_chain(export, event));
 	if (!err)
 		err = put_fields(export, event, change, process);
 	if (!err)
@@ -278,6 +279,8 @@ static int take_end(struct sink *sink, const struct summary *summary)
 	(void)summary;
 	if (!err)
 		err = sqlite_gpu_end(export);
+	if (!err)
+		err = sqlite_stacks_put(export);
 	return err ? err : sqlite_report_recording(export);
 }
 

@@ -44,8 +44,12 @@ enum sqlite_statement {
 	SQLITE_KERNEL,
 	SQLITE_MEMCPY,
 	SQLITE_MEMSET,
+	SQLITE_CALLCHAIN,
+	SQLITE_FRAME,
+	SQLITE_STACK,
 	SQLITE_STATEMENTS,
 };
+_Static_assert(SQLITE_STATEMENTS <= DATABASE_STATEMENTS, "each has a place");
 
 /* Fields of one call whose cells have text of their own. */
 #define SQLITE_TEXTS 4
@@ -143,5 +147,12 @@ void sqlite_gpu_free(struct sqlite_export *export);
 
 int sqlite_report_recording(struct sqlite_export *export);
 int sqlite_report_finish(struct sqlite_export *export, const struct report *report);
+
+/* ---- user/export/sqlite_stacks.c: call stacks ------------------------------------------------ */
+
+/* The cell of a call's stack: CUDA_CALLCHAINS.id, or NULL. */
+struct cell sqlite_chain(const struct sqlite_export *export, const struct event *event);
+/* Those of the recording, once all have been read. */
+int sqlite_stacks_put(struct sqlite_export *export);
 
 #endif /* MEMSCOPE_EXPORT_SQLITE_H */

@@ -23,6 +23,9 @@ static const char tables[] =
 	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL,"
 	" eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER PRIMARY KEY,"
 	" nameId INTEGER NOT NULL, returnValue INTEGER, callchainId INTEGER);"
+	"CREATE TABLE CUDA_CALLCHAINS (id INTEGER NOT NULL, symbol INTEGER, module INTEGER,"
+	" unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER NOT NULL,"
+	" PRIMARY KEY (id, stackDepth));"
 	"CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER NOT NULL, globalPid INTEGER,"
 	" deviceId INTEGER, contextId INTEGER, address INTEGER, pc INTEGER, bytes INTEGER,"
 	" memKind INTEGER, memoryOperationType INTEGER, name TEXT, correlationId INTEGER,"
@@ -48,6 +51,12 @@ static const char tables[] =
 	"INSERT INTO ENUM_NSYS_EVENT_CLASS VALUES"
 	" (0, 'TRACE_PROCESS_EVENT_CUDA_RUNTIME', 'CUDA Runtime'),"
 	" (1, 'TRACE_PROCESS_EVENT_CUDA_DRIVER', 'CUDA Driver');"
+
+	"CREATE TABLE memscope_stacks (id INTEGER PRIMARY KEY, recording INTEGER,"
+	" stack_id INTEGER, owner TEXT);"
+	"CREATE TABLE memscope_frames (id INTEGER NOT NULL, stackDepth INTEGER NOT NULL,"
+	" kind TEXT, source INTEGER, line INTEGER, build_id INTEGER,"
+	" PRIMARY KEY (id, stackDepth));"
 
 	"CREATE TABLE memscope_recordings (id INTEGER PRIMARY KEY, recording TEXT, host TEXT,"
 	" kernel TEXT, machine TEXT, version TEXT, targets TEXT, offset_ns INTEGER,"
@@ -137,7 +146,10 @@ static const struct {
 	  " exit_status = ?4, is_exact = ?5 WHERE id = ?1" },
 	{ SQLITE_NSYS_PROCESS, "INSERT INTO PROCESSES VALUES (?, ?, ?)" },
 	{ SQLITE_NSYS_THREAD, "INSERT INTO ThreadNames VALUES (?, 0, ?)" },
-	{ SQLITE_RUNTIME, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?, ?, ?, NULL)" },
+	{ SQLITE_RUNTIME, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
+	{ SQLITE_CALLCHAIN, "INSERT INTO CUDA_CALLCHAINS VALUES (?, ?, ?, ?, ?, ?)" },
+	{ SQLITE_FRAME, "INSERT INTO memscope_frames VALUES (?, ?, ?, ?, ?, ?)" },
+	{ SQLITE_STACK, "INSERT INTO memscope_stacks VALUES (?, ?, ?, ?)" },
 	{ SQLITE_COUNTED, "INSERT INTO memscope_counted VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	{ SQLITE_USAGE, "INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS (start, globalPid, deviceId,"
 	  " contextId, address, bytes, memKind, memoryOperationType, correlationId, streamId,"

@@ -12,17 +12,32 @@
 
 static const uint8_t spaces[] = { MS_SPACE_PINNED, MS_SPACE_REGISTERED, MS_SPACE_MANAGED };
 
-/* What is known of all blocks of a space that were asked for. */
+/*
+ * What is known of all blocks of a space that were asked for. Of a large block no more pages are
+ * asked for than of a smaller one, so each of them stands for more bytes.
+ */
 struct placed {
-	struct page_nodes nodes;
+	uint64_t asked; /* pages */
 	uint64_t bytes, blocks;
+	uint64_t on_bytes[PAGE_NODES_MAX];
 };
+
+static uint64_t share_of(uint64_t whole, uint64_t part, uint64_t parts)
+{
+	return (uint64_t)(((unsigned __int128)whole * part + parts / 2) / parts);
+}
 
 static bool ask_for(pid_t pid, const struct allocation *allocation, struct placed *placed)
 {
+	struct page_nodes nodes = { .asked = 0 };
+	size_t i;
+
 	if (!allocation->size_known || !allocation->size_bytes ||
-	    page_nodes_ask(pid, allocation->addr, allocation->size_bytes, &placed->nodes))
+	    page_nodes_ask(pid, allocation->addr, allocation->size_bytes, &nodes))
 		return false;
+	for (i = 0; i < PAGE_NODES_MAX; i++)
+		placed->on_bytes[i] += share_of(allocation->size_bytes, nodes.on[i], nodes.asked);
+	placed->asked += nodes.asked;
 	placed->bytes += allocation->size_bytes;
 	placed->blocks++;
 	return true;
@@ -55,22 +70,29 @@ static int feed_node(struct live *live, const struct target *target, uint8_t spa
 				       .space = space,
 				       .node = node,
 				       .pages = pages,
-				       .asked = placed->nodes.asked,
+				       .asked = placed->asked,
 				       .bytes = placed->bytes,
 				       .blocks = placed->blocks };
 
 	return pages ? live_feed(live, &record, sizeof(record)) : 0;
 }
 
+/* Of the pages that were asked for, each node has as many as it has of the bytes. */
 static int feed_space(struct live *live, const struct target *target, uint8_t space,
 		      const struct placed *placed, uint64_t ts_ns)
 {
+	uint64_t bytes = 0, pages = 0;
 	int32_t node;
 	int err = 0;
 
-	for (node = 0; !err && node < PAGE_NODES_MAX; node++)
-		err = feed_node(live, target, space, placed, node, placed->nodes.on[node], ts_ns);
-	return err ? err : feed_node(live, target, space, placed, -1, placed->nodes.absent, ts_ns);
+	for (node = 0; !err && placed->bytes && node < PAGE_NODES_MAX; node++) {
+		const uint64_t before = pages;
+
+		bytes += placed->on_bytes[node];
+		pages = share_of(placed->asked, bytes, placed->bytes);
+		err = feed_node(live, target, space, placed, node, pages - before, ts_ns);
+	}
+	return err ? err : feed_node(live, target, space, placed, -1, placed->asked - pages, ts_ns);
 }
 
 int live_placement_feed(struct live *live, const struct target *target, uint64_t ts_ns)

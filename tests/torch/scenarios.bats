@@ -103,3 +103,30 @@ with_tensors() {
 	# Whichever number they have: what the child has at its end is much, and what the parent has is little.
 	assert_equal "$(jq -s --argjson child "$child" 'map(select(.allocated > 300 * 1048576).pid) == [$child]' checkpoints)" true
 }
+
+# The lines of the program in which memory ran out, each with its outcome.
+ran_out() {
+	jq -r '.recordings[0].out_of_memory[] | .outcome + " " + ([.failed_in.frames[] |
+		select(.kind == "python" and (.source | endswith("/'"$1"'.py")))][0].line | tostring)' report.json
+}
+
+@test "a retry that works, and a batch that is halved: where memory ran out, and nothing to fail for" {
+	concluded 1024 0 oom_recovered
+	ran_out oom_recovered > lines
+	assert_equal "$(cut -d ' ' -f 1 lines | sort -u)" recovered
+	# Each is a line that asks for a block.
+	while read -r _ line; do
+		sed -n "${line}p" "$HERE/programs/oom_recovered.py" | grep -q 'mib('
+	done < lines
+	concluded 1024 0 oom_halved
+	assert_equal "$(ran_out oom_halved)" "backed-off $(line_of oom_halved 'batch = mib(wanted)')"
+	"$MEMSCOPE" report -q --fail-on oom,leak,fragmentation,private-pool,made-twice -o /dev/null run.mscope
+	# The program was told so for 800 and for 400 MiB.
+	assert_equal "$(jq '[.recordings[0].processes[] | select(.tensors).tensors.devices[0].out_of_memory] | add' report.json)" 2
+}
+
+@test "training as it should be, with its blocks recorded: nothing is found" {
+	concluded 8192 0 ordinary
+	assert_equal "$(found ordinary)" ''
+	jq -e '[.recordings[0].processes[] | select(.tensors).tensors.exact] == [true]' report.json
+}

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,26 +36,95 @@ static bool read_facts(pid_t pid, struct process_facts *facts)
 	return facts->has_status;
 }
 
+/* The number of the mount that a file is in; negative: not known. */
+static int mount_of(int fd)
+{
+	char path[64], line[128];
+	int number = -1;
+	FILE *info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = fopen(path, "re");
+	while (info && number < 0 && fgets(line, sizeof(line), info))
+		if (!strncmp(line, "mnt_id:", strlen("mnt_id:")))
+			number = atoi(line + strlen("mnt_id:"));
+	if (info)
+		fclose(info);
+	return number;
+}
+
+/*
+ * Whether the kernel itself has the files of that mount of the process. Who opens one that a
+ * program serves (FUSE) waits for that program, which may be the traced user's, and never answer.
+ */
+static bool is_local(int fd, pid_t pid)
+{
+	static const char *const types[] = { "tmpfs", "overlay", "ext4", "ext3", "ext2",
+					     "xfs",   "btrfs",   "zfs",  "f2fs" };
+	const int number = mount_of(fd);
+	char path[64], line[4096], *type;
+	bool local = false;
+	FILE *mounts;
+	size_t i;
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	mounts = number >= 0 ? fopen(path, "re") : NULL;
+	while (mounts && fgets(line, sizeof(line), mounts)) {
+		if (atoi(line) != number)
+			continue;
+		type = strstr(line, " - ");
+		for (i = 0; type && !local && i < sizeof(types) / sizeof(*types); i++)
+			local = !strncmp(type + 3, types[i], strlen(types[i])) &&
+				type[3 + strlen(types[i])] == ' ';
+		break;
+	}
+	if (mounts)
+		fclose(mounts);
+	return local;
+}
+
+/* What is opened is only a place, until it is known that it can be opened at once. */
+static int open_tmp(pid_t pid)
+{
+	char path[64];
+	int root, tmp = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	root = open(path, O_PATH | O_CLOEXEC);
+	if (root >= 0 && is_local(root, pid))
+		tmp = openat(root, "tmp", O_PATH | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY);
+	if (root >= 0)
+		close(root);
+	if (tmp < 0 || is_local(tmp, pid))
+		return tmp;
+	close(tmp);
+	return -1;
+}
+
 /* Negative: there is none, or none that counts. */
 static int open_map(pid_t pid, struct stat *status)
 {
 	struct process_facts facts = { 0 };
-	char path[96];
-	int fd;
+	char path[64];
+	int tmp, fd;
 
 	if (!read_facts(pid, &facts))
 		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%u.map", pid,
-		 facts.ns_pid ? facts.ns_pid : (uint32_t)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	tmp = open_tmp(pid);
+	if (tmp < 0)
+		return -1;
+	snprintf(path, sizeof(path), "perf-%u.map", facts.ns_pid ? facts.ns_pid : (uint32_t)pid);
+	fd = openat(tmp, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	close(tmp);
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, status) && S_ISREG(status->st_mode) && status->st_uid == facts.uid &&
 	    !(status->st_mode & (S_IWGRP | S_IWOTH)))
 		return fd;
-	log_debug("%s: is not read: it has to be a file of the process's own user, which no other"
-		  " user can write",
-		  path);
+	log_debug(
+		"/tmp/%s: is not read: it has to be a file of the process's own user, which no other"
+		" user can write",
+		path);
 	close(fd);
 	return -1;
 }

@@ -233,11 +233,11 @@ while_stopped() {
 	done
 }
 
-# Until the command has ended, which nothing waits for by now.
+# Until the command, by that name, has ended, which nothing waits for by now.
 command_run() {
 	echo >&8
 	exec 8>&-
-	wait_for 'ps -o stat= -o comm= --ppid "$RECORD_PID" | grep -q "^Z.*short_lives"'
+	wait_for 'ps -o stat= -o comm= --ppid "$RECORD_PID" | grep -q "^Z.*$COMMAND"'
 }
 
 @test "-f: who was there is known of processes that have ended before they are looked at" {
@@ -250,10 +250,25 @@ command_run() {
 		exec 8<> children.in
 		# shellcheck disable=SC2016 # expanded there
 		record_start -o a.mscope -f -- sh -c 'exec "$0" "$@" < children.in' "$WORKLOADS/short_lives" "$way" 20 0
-		while_stopped command_run
+		COMMAND=short_lives while_stopped command_run
 		record_wait
 		assert_equal "$way $(identities_whole)" "$way $(identities_of 20)"
 	done
+}
+
+@test "-f: who was there is known after programs that executed others, too" {
+	needs_files beside
+	mkfifo children.in
+	exec 8<> children.in
+	# shellcheck disable=SC2016 # expanded there
+	record_start -o a.mscope -f -- sh -c 'read -r line < children.in
+		for i in 1 2 3; do env RANK=$i "$0" one 1 0; done' "$WORKLOADS/short_lives"
+	COMMAND=sh while_stopped command_run
+	record_wait
+	identities_whole
+	assert_equal "$(jq -c '[.recordings[0].processes[] | select(.spaces != []) |
+		[.identity.exe, .identity.environment.RANK]] | sort | [.[][0]], [.[][1]]' report.json | xargs)" \
+		"$(exe=$(readlink -f "$WORKLOADS/short_lives"); echo "[$exe,$exe,$exe]" "[1,2,3]")"
 }
 
 # ---- what probes in files do to others

@@ -370,6 +370,8 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	if (!target && process->event.type != MS_TYPE_FORK)
 		targets_unseen_changed(&live->targets, process->event.pid,
 				       process->event.type == MS_TYPE_EXEC);
+	if (!target && process->event.type == MS_TYPE_EXEC)
+		live_feed_visible(live, &process->event);
 	if (!target || target->start_ns != process->event.start_ns)
 		return;
 	if (process->event.type == MS_TYPE_EXIT) {
@@ -435,8 +437,7 @@ int live_take(void *context, void *record, size_t length)
 		return live_markers_take(live, record);
 	if (!err && event->type == MS_TYPE_STACK && live->stacks)
 		return stack_taker_take(live->stacks, record);
-	if (!err && event->type == MS_TYPE_EXEC &&
-	    live_is_target(live, (pid_t)event->pid, event->start_ns))
+	if (!err && event->type == MS_TYPE_EXEC)
 		err = live_feed_identity(live, event);
 	if (!err && event->type == MS_TYPE_LAUNCH)
 		err = kernel_names_launched(live->kernel_names, record);

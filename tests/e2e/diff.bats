@@ -140,6 +140,7 @@ record_puppet() {
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" a.mscope leak.mscope
 	[[ $stderr == *"--fail-on leak>=low: leak-growth in python3"*" ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" leak.mscope leak.mscope
+	[[ $stderr == *'--fail-on leak>=low: 1 finding is of this kind in A and B alike: not new, so it is not counted; write growth=10M '* ]]
 }
 
 @test "one new kernel, one new failure: no threshold hides what is new" {
@@ -281,9 +282,9 @@ PYTHON
 	refused 2 "a number from 0 to 100" --min-share 101 a.mscope a.mscope
 	refused 2 "is not a size" --min-bytes x a.mscope a.mscope
 	refused 2 "auto, run, second or launch" --per step a.mscope a.mscope
-	refused 2 "growth=SIZE, leak" --fail-on growth a.mscope a.mscope
+	refused 2 "write growth=10M" --fail-on growth a.mscope a.mscope
 	refused 2 '"x" is not a size' --fail-on growth=x a.mscope a.mscope
-	refused 2 "growth=SIZE, leak" --fail-on leak=1 a.mscope a.mscope
+	refused 2 "write growth=1 (B has so much more)" --fail-on leak=1 a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on fire a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on l a.mscope a.mscope
 	refused 2 "had ended by then" --from 2h a.mscope a.mscope

@@ -167,6 +167,10 @@ contained() {
 	[[ $output == *'--comm: no process in the recording matches "c.py"; there are '* ]]
 	run -5 "$MEMSCOPE" report --comm a.py --user 65534 a.mscope
 	[[ $output == *'all of these options: user 65534, name a.py'* ]]
+	# Who these were was not recorded at the time.
+	run -5 "$MEMSCOPE" report --user root "$ROOT/tests/golden/dump-1.0.mscope"
+	[[ $output == *'3 processes are left out, of which it is not known who they are: train (4242), '* ]]
+	! "$MEMSCOPE" report --user root a.mscope 2>&1 | grep "of which" || fail "none is unknown"
 	run -5 "$MEMSCOPE" report --container x a.mscope
 	[[ $output == *'--container: no process in the recording matches "x"'* ]]
 }

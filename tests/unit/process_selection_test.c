@@ -45,6 +45,32 @@ static void test_users(void **state)
 	assert_false(HAS(&unknown, .user = "bob"));
 }
 
+#define MAY_HAVE(process, ...) \
+	process_selection_may_have(&(struct process_selection){ __VA_ARGS__ }, (process))
+
+/* Only what is not known is in doubt. */
+static void test_processes_that_are_left_out_because_they_are_unknown(void **state)
+{
+	const struct process loose = { .comm = "a",
+				       .identity.known.items = {
+					       [IDENTITY_EXE] = "/a", [IDENTITY_CGROUP] = "/" } };
+
+	(void)state;
+	assert_true(MAY_HAVE(&unknown, .user = "bob"));
+	assert_true(MAY_HAVE(&unknown, .container = ID));
+	assert_true(MAY_HAVE(&unknown, .comm = "train.py"));
+	assert_true(MAY_HAVE(&unknown, .comm = "server", .pod = "web"));
+	assert_false(MAY_HAVE(&unknown, .comm = "server"));
+	assert_false(MAY_HAVE(&known, .user = "alice"));
+	assert_false(MAY_HAVE(&known, .user = "bob"));
+	assert_false(MAY_HAVE(&known, .comm = "other"));
+	/* It is in no container, whoever it belongs to. */
+	assert_false(MAY_HAVE(&loose, .container = ID));
+	assert_false(MAY_HAVE(&loose, .container = ID, .user = "bob"));
+	assert_true(MAY_HAVE(&loose, .user = "bob"));
+	assert_false(MAY_HAVE(&unknown, .comm = NULL));
+}
+
 static void test_pods(void **state)
 {
 	const struct process pod = { .identity.known.items = { [IDENTITY_POD] = "web-1",
@@ -129,9 +155,13 @@ static void test_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),        cmocka_unit_test(test_users),
-		cmocka_unit_test(test_pods),       cmocka_unit_test(test_cgroups),
-		cmocka_unit_test(test_containers), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_processes_that_are_left_out_because_they_are_unknown),
+		cmocka_unit_test(test_pods),
+		cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_several),
 	};
 

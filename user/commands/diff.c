@@ -233,6 +233,20 @@ static const struct option_row rows[] = {
 
 /* ---- findings that are asked for ------------------------------------------------------------- */
 
+/* What fails a report does not fail a comparison if it was so before. */
+static void say_in_both(const struct gate_condition *condition, const struct diff *diff)
+{
+	const size_t count = diff_gate_in_both(condition, diff);
+
+	if (count)
+		log_warning(
+			"--fail-on %s: %zu finding%s of this kind in A and B alike: not new, so %s"
+			" not counted; write growth=10M to fail if B has more, or report --fail-on"
+			" %s for B alone",
+			condition->text, count, count == 1 ? " is" : "s are",
+			count == 1 ? "it is" : "they are", condition->text);
+}
+
 static int check_findings(const struct settings *settings, const struct diff *diff)
 {
 	const struct gate *gate = &settings->gate;
@@ -244,6 +258,7 @@ static int check_findings(const struct settings *settings, const struct diff *di
 	for (i = 0; i < gate->count; i++) {
 		const struct gate_result result = diff_judge(&gate->list[i], diff);
 
+		say_in_both(&gate->list[i], diff);
 		if (result.outcome == GATE_PASSED)
 			continue;
 		diff_append_result(&text, &gate->list[i], diff, &result);

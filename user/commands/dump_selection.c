@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "commands/requirements.h"
 #include "render/field.h"
+#include "render/report_words.h"
 
 #define NAMED 8        /* of what there is, so many are listed */
 #define NAME_BYTES 128 /* of each; paths are known by their beginnings */
@@ -113,6 +114,18 @@ static size_t count_wanted(const struct report_recording *recording)
 	return count;
 }
 
+static void warn_of_unidentified(const struct report_recording *recording)
+{
+	struct string names = { 0 };
+	const size_t count = report_append_unidentified(&names, recording);
+
+	if (count)
+		log_warning("%zu process%s left out, of which it is not known who %s: %.*s", count,
+			    count == 1 ? " is" : "es are", count == 1 ? "it is" : "they are",
+			    (int)names.length, names.bytes);
+	string_fini(&names);
+}
+
 int dump_selection_check(const struct report *report)
 {
 	struct process_selection asked = report->options.selection;
@@ -121,6 +134,8 @@ int dump_selection_check(const struct report *report)
 
 	for (i = 0; i < report->count; i++)
 		shown += count_wanted(report->recordings[i]);
+	for (i = 0; i < report->count; i++)
+		warn_of_unidentified(report->recordings[i]);
 	if (shown || !process_selection_is_some(&asked))
 		return EXIT_OK;
 	for (i = 0; i < CRITERIA; i++) {

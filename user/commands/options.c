@@ -327,11 +327,24 @@ int option_output(const struct option_row *row, const char *value, void *setting
 		       option_text(row, strcmp(value, "-") != 0 ? value : NULL, settings);
 }
 
+/* "1h", "5min", "30s": what bounds something else in other programs. */
+static bool is_time(const char *value)
+{
+	const char *unit = value + strspn(value, "0123456789.");
+
+	return unit > value && (strchr("shd", *unit) || !strncmp(unit, "mi", 2)) && *unit;
+}
+
 int option_size(const struct option_row *row, const char *value, void *settings)
 {
 	int err = string_parse_size(value, place(row, settings));
 
-	if (err)
+	if (err && is_time(value))
+		log_error(
+			"--%s: \"%s\" is a time, and this is a size, however long it takes to fill"
+			" it: write --%s 1G",
+			row->name, value, row->name);
+	else if (err)
 		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
 			  value);
 	return err;

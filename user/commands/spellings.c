@@ -69,7 +69,7 @@ static const struct spelling spellings[] = {
 	{ READING, "--output-format", MEANS("format", NULL, "it is --format here") },
 	{ SELECTING, "--pids", MEANS("pid", NULL, "it is --pid here") },
 	{ "report", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
-	{ "report", "-n", MEANS("top", NULL, "it is --top here") },
+	{ "report", "-n", MEANS("top", NULL, "it is --top here: rows of each table; a namespace is --pod NAMESPACE/NAME") },
 	{ "report", "--limit", MEANS("top", NULL, "it is --top here") },
 	{ "report diff", "-s", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
 	{ "diff", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
@@ -97,6 +97,7 @@ static const struct spelling spellings[] = {
 	{ "record", "--limit-size", ADVICE(BOUNDED) },
 	{ "record", "-C", ADVICE(TCPDUMP) },
 	{ "record", "-W", ADVICE(TCPDUMP) },
+	{ "trace", "-W", ADVICE("of record, -C 10 -W 5 of tcpdump is --ring 50M: the newest events are kept") },
 	/* One name in trace, another in record. */
 	{ "record", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ "record", "--call-graph", ADVICE("write --stacks=alloc: stacks are walked by unwind tables") },
@@ -172,7 +173,7 @@ static const struct spelling spellings[] = {
 	{ "report", "-r", ADVICE("one report has all tables; --format json | jq selects") },
 	/* kubectl */
 	{ NULL, "--namespace", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
-	{ LIVE, "-n", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
+	{ LIVE, "-n", ADVICE("for some lines write | head -n 10; for a pod --cgroup PATH, as in /proc/PID/cgroup") },
 	{ LIVE, "--pod", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
 	{ LIVE, "-l", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
 	{ LIVE, "-A", MEANS("all", NULL, "it is -a here") },

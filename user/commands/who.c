@@ -189,7 +189,9 @@ static int who(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
 	if (first < argc) {
-		log_error("who takes no argument \"%s\"", argv[first]);
+		log_error("who looks at what runs now and takes no file, such as \"%s\"; who held"
+			  " what in a recording: memscope-bpf report --at TIME FILE",
+			  argv[first]);
 		return EXIT_USAGE;
 	}
 	return run_who(&looking);

@@ -35,21 +35,44 @@ static void append_place(struct string *text, const struct report *report,
 	string_append_char(text, ')');
 }
 
-/* What fails and is no finding, or could not be looked for. */
-static void annotate_condition(struct string *out, const struct report *report,
+/* Where most of what is left was allocated. NULL: it is not known, or that is not asked for. */
+static const struct frame *line_of(const struct report_recording *recording,
+				   const struct gate_condition *condition)
+{
+	const struct process *process;
+	const struct stack *stack;
+	uint64_t bytes;
+	size_t count;
+
+	if (condition->kind != GATE_LEFT)
+		return NULL;
+	process = report_left_most(recording, condition->left_bytes, &count);
+	if (!process)
+		return NULL;
+	stack = sites_fitting(&recording->sites, recording->state,
+			      event_process_key(process->pid, process->start_ns), MS_NO_ROW, 0,
+			      &bytes);
+	return stack ? stack_words_own_line(&recording->state->stacks, stack) : NULL;
+}
+
+/* What fails and is no finding, or could not be looked for. Returns whether it fails. */
+static bool annotate_condition(struct string *out, const struct report *report,
 			       const struct report_recording *recording, const struct gate *gate,
 			       const struct gate_condition *condition)
 {
 	const struct gate_result result = gate_judge(condition, report, recording);
 	struct string text = { 0 };
 
+	const bool fails = gate_is_failure(gate, result.outcome);
+
 	if (result.outcome == GATE_PASSED || result.findings)
-		return;
+		return false;
 	gate_append_result(&text, condition, recording, &result);
 	append_place(&text, report, recording);
-	annotate(out, gate_is_failure(gate, result.outcome) ? "error" : "warning", condition->text,
-		 &text);
+	annotate_line(out, fails ? "error" : "warning", line_of(recording, condition),
+		      condition->text, &text);
 	string_fini(&text);
+	return fails;
 }
 
 static const char *level_of(const struct finding *finding, bool is_asked_for)
@@ -91,19 +114,23 @@ static void annotate_findings(struct string *out, const struct report *report,
 	string_fini(&text);
 }
 
-static void annotate_verdict(struct string *out, const struct report *report)
+/* Its first sentence says what was found, which is not all that can fail. */
+static void annotate_verdict(struct string *out, const struct report *report, bool fails)
 {
+	const struct report_recording *where;
+	const bool finds_nothing = !report_gravest(report, false, &where);
 	struct string text = { 0 };
 	struct verdict verdict;
 	size_t i;
 
 	report_verdict(&verdict, report);
-	for (i = 0; i < verdict.count; i++) {
-		string_append_text(&text, i ? " " : "");
+	for (i = finds_nothing && fails; i < verdict.count; i++) {
+		string_append_text(&text, text.length ? " " : "");
 		string_append(&text, verdict.sentences[i].bytes, verdict.sentences[i].length);
 		text.failed |= verdict.sentences[i].failed;
 	}
-	annotate(out, "notice", "report", &text);
+	if (text.length)
+		annotate(out, "notice", "report", &text);
 	verdict_fini(&verdict);
 	string_fini(&text);
 }
@@ -112,21 +139,23 @@ static void annotate_verdict(struct string *out, const struct report *report)
 void report_github(struct string *out, const struct report *report, const struct gate *gate)
 {
 	struct string text = { 0 };
+	bool fails = false;
 	size_t i, j;
 
 	for (i = 0; i < report->count; i++)
 		annotate_findings(out, report, report->recordings[i], gate, true);
 	for (i = 0; i < report->count; i++)
 		for (j = 0; j < gate->count; j++)
-			annotate_condition(out, report, report->recordings[i], gate,
-					   &gate->list[j]);
+			fails |= annotate_condition(out, report, report->recordings[i], gate,
+						    &gate->list[j]);
 	for (j = 0; j < gate->count; j++)
 		if (gate_minds_refused(&gate->list[j], report)) {
 			string_append_text(&text, GATE_REFUSED);
 			annotate(out, "error", gate->list[j].text, &text);
+			fails = true;
 		}
 	for (i = 0; i < report->count; i++)
 		annotate_findings(out, report, report->recordings[i], gate, false);
-	annotate_verdict(out, report);
+	annotate_verdict(out, report, fails);
 	string_fini(&text);
 }

@@ -74,6 +74,38 @@ void report_append_process(struct string *out, uint32_t pid, const char *name)
 	string_append_format(out, " (%u)", pid);
 }
 
+#define UNIDENTIFIED_NAMED 4
+
+size_t report_append_unidentified(struct string *out, const struct report_recording *recording)
+{
+	const struct state *state = recording->state;
+	size_t count = 0, i;
+
+	for (i = 0; i < state->processes_count; i++) {
+		const struct process *process = state->processes[i];
+
+		if (!report_may_want(&recording->options, process) || ++count > UNIDENTIFIED_NAMED)
+			continue;
+		string_append_text(out, count > 1 ? ", " : "");
+		report_append_process(out, process->pid, process->name);
+	}
+	if (count > UNIDENTIFIED_NAMED)
+		string_append_format(out, " and %zu more", count - UNIDENTIFIED_NAMED);
+	return count;
+}
+
+static void append_left_out(struct string *out, const struct report_recording *recording)
+{
+	struct string names = { 0 };
+	const size_t count = report_append_unidentified(&names, recording);
+
+	if (count)
+		string_append_format(out, "; left out: %zu of which that is not known (%.*s)",
+				     count, (int)names.length, names.bytes);
+	out->failed |= names.failed;
+	string_fini(&names);
+}
+
 bool report_append_selection(struct string *out, const struct report_recording *recording)
 {
 	const struct report_options *options = &recording->options;
@@ -94,6 +126,7 @@ bool report_append_selection(struct string *out, const struct report_recording *
 	}
 	out->failed |= asked.failed;
 	string_fini(&asked);
+	append_left_out(out, recording);
 	return true;
 }
 

@@ -27,6 +27,12 @@ void report_append_time(struct string *out, const struct report_recording *recor
 void report_append_process(struct string *out, uint32_t pid, const char *name);
 
 /*
+ * Appends the processes that the options' selection leaves out only because it is not known who
+ * they are: "sh (12), python3 (14) and 3 more". Returns how many they are.
+ */
+size_t report_append_unidentified(struct string *out, const struct report_recording *recording);
+
+/*
  * Appends "3 of 12 processes: pid 7, user bob", or nothing if the report leaves out none; returns
  * whether.
  */

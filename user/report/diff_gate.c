@@ -28,6 +28,28 @@ static size_t count_findings(const struct gate_condition *condition, const struc
 	return count;
 }
 
+static size_t count_taken(const struct gate_condition *condition, const struct report *report)
+{
+	size_t count = 0, i, j;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		for (j = 0; j < recording->findings_count; j++)
+			count += gate_takes(condition, recording, recording->findings[j].finding);
+	}
+	return count;
+}
+
+/* What is about as much on both sides is no finding of the diff. */
+size_t diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff)
+{
+	if (condition->growth_bytes || count_findings(condition, diff) ||
+	    !count_taken(condition, diff->a))
+		return 0;
+	return count_taken(condition, diff->b);
+}
+
 static bool is_met(const struct gate_condition *condition, const struct diff *diff)
 {
 	switch (condition->kind) {

@@ -15,4 +15,7 @@ struct gate_result diff_judge(const struct gate_condition *condition, const stru
 const struct diff_finding *diff_gate_finding(const struct gate_condition *condition,
 					     const struct diff *diff);
 
+/* How many findings a report of B would fail for, if all of them were in A before; or 0. */
+size_t diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff);
+
 #endif /* MEMSCOPE_REPORT_DIFF_GATE_H */

@@ -140,11 +140,49 @@ static bool suggest(struct string *why, const char *word, uint32_t kinds)
 	return true;
 }
 
+static bool begins_with_name(const char *word, const char *name)
+{
+	const size_t length = strlen(name);
+
+	return !strncmp(word, name, length) && (!word[length] || strchr("=:<>", word[length]));
+}
+
+/* A condition's name with something else than its own value. Returns whether it is one. */
+static bool correct(struct string *why, const char *word, uint32_t kinds)
+{
+	const char *value = word + strcspn(word, "=:<>");
+	uint64_t bytes;
+
+	value += strspn(value, "=:<>");
+	if (string_parse_size(value, &bytes) || !bytes)
+		value = "10M";
+	if (begins_with_name(word, "left") && !(kinds >> GATE_LEFT & 1))
+		string_append_format(why,
+				     "what is left is looked for in one recording: report --fail-on"
+				     " left=%s B; how much more than in A: growth=%s",
+				     value, value);
+	else if (begins_with_name(word, "left"))
+		string_append_format(why, "\"%s\" is none; write left=%s", word, value);
+	else if (begins_with_name(word, "growth"))
+		string_append_format(why, "\"%s\" is none; write growth=%s", word, value);
+	else if (begins_with_name(word, "leak") && kinds >> GATE_LEFT & 1)
+		string_append_format(why,
+				     "leak has no size; write growth=%s (it grew by so much), or"
+				     " left=%s (that was left at the end)",
+				     value, value);
+	else if (begins_with_name(word, "leak"))
+		string_append_format(why, "leak has no size; write growth=%s (B has so much more)",
+				     value);
+	else
+		return false;
+	return true;
+}
+
 static void list_words(struct string *why, const char *word, uint32_t kinds)
 {
 	enum gate_kind kind;
 
-	if (suggest(why, word, kinds))
+	if (correct(why, word, kinds) || suggest(why, word, kinds))
 		return;
 	string_append_format(why, "\"%s\" is not one of growth=SIZE, leak, oom, oom=any", word);
 	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)

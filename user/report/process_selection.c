@@ -101,6 +101,24 @@ bool process_selection_has(const struct process_selection *selection, const stru
 	       (!selection->comm || has_name(process, selection->comm));
 }
 
+/* Where a cgroup is known, it says whether there is a container. */
+bool process_selection_may_have(const struct process_selection *selection,
+				const struct process *process)
+{
+	const struct identity *identity = &process->identity.known;
+	const bool has_user = identity->items[IDENTITY_UID];
+	const bool has_cgroup = identity->items[IDENTITY_CGROUP];
+	const struct process_selection known = {
+		.user = has_user ? selection->user : NULL,
+		.cgroup = has_cgroup ? selection->cgroup : NULL,
+		.container = has_cgroup ? selection->container : NULL,
+		.pod = has_cgroup ? selection->pod : NULL,
+		.comm = identity->items[IDENTITY_EXE] ? selection->comm : NULL,
+	};
+
+	return !process_selection_has(selection, process) && process_selection_has(&known, process);
+}
+
 static void append(struct string *out, size_t start, const char *what, const char *value)
 {
 	if (!value)

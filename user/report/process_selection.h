@@ -27,6 +27,13 @@ bool process_selection_is_some(const struct process_selection *selection);
 bool process_selection_has(const struct process_selection *selection,
 			   const struct process *process);
 
+/*
+ * Whether a process is none of them only because what is asked for is not known of it: it may have
+ * ended before it could be looked at.
+ */
+bool process_selection_may_have(const struct process_selection *selection,
+				const struct process *process);
+
 /* Appends "user bob, container 0123": what is asked for, as it was written. */
 void process_selection_append(struct string *out, const struct process_selection *selection);
 

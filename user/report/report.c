@@ -91,6 +91,12 @@ bool report_wants(const struct report_options *options, const struct process *pr
 					    process_selection_has(&options->selection, process));
 }
 
+bool report_may_want(const struct report_options *options, const struct process *process)
+{
+	return has_pid(options, process->pid) &&
+	       process_selection_may_have(&options->selection, process);
+}
+
 /* ---- while it is replayed -------------------------------------------------------------------- */
 
 int report_recording_event(struct report_recording *recording, const struct event *event,

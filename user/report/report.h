@@ -45,6 +45,8 @@ struct report_options {
 };
 
 /* Whether it is about that process, for all that is known of it by now. */
+/* Whether it is left out only because it is not known who it is. */
+bool report_may_want(const struct report_options *options, const struct process *process);
 bool report_wants(const struct report_options *options, const struct process *process);
 
 /* Whether it leaves out any. */

@@ -103,8 +103,33 @@ static void test_by_stack_and_by_owner(void **state)
 		assert_total(row_of(&f, owners, "libc10_cuda.so"), 70, 2, 150, 170, 3);
 		assert_total(row_of(&f, owners, "libnccl.so.2"), 1000, 1, 1000, 1000, 1);
 	}
-	assert_int_equal(f.sites.unknown_allocs, 1);
+	assert_int_equal(f.sites.ends.none, 1);
 	finish(&f);
+}
+
+/* What the stack of an allocation does not tell, and why; a line of Python is enough. */
+static void test_stacks_that_tell_little(void **state)
+{
+	struct identity known = { .items = { [IDENTITY_EXE] = "/usr/bin/python3.11" } };
+	const struct process python = { .identity.known = known }, other = { 0 };
+	struct stack stack = { .end = MS_STACK_END_NO_TABLE };
+	struct site_ends ends = { 0 };
+
+	(void)state;
+	site_ends_count(&ends, &python, NULL);
+	site_ends_count(&ends, &python, &stack);
+	site_ends_count(&ends, &other, &stack);
+	stack.lines = 1;
+	site_ends_count(&ends, &python, &stack);
+	stack = (struct stack){ .end = MS_STACK_END_COMPLETE };
+	site_ends_count(&ends, &python, &stack);
+	stack.end = MS_STACK_END_DEPTH;
+	site_ends_count(&ends, NULL, &stack);
+	assert_int_equal(ends.allocs, 6);
+	assert_int_equal(ends.none, 1);
+	assert_int_equal(ends.lineless, 2);
+	assert_int_equal(ends.early[MS_STACK_END_NO_TABLE], 2);
+	assert_int_equal(site_ends_early(&ends), 2);
 }
 
 /* Two workers, and two stacks of one, come from the same place. */
@@ -449,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_stack_and_by_owner),
+		cmocka_unit_test(test_stacks_that_tell_little),
 		cmocka_unit_test(test_the_same_frames_are_one_site),
 		cmocka_unit_test(test_a_line_of_python_is_one_site),
 		cmocka_unit_test(test_what_ends_with_its_context),

@@ -7,6 +7,7 @@
 
 #include "event/probe.h"
 #include "render/report_document.h"
+#include "render/report_words.h"
 #include "render/stack_words.h"
 
 #define SIZED (1u << MS_OP_ALLOC | 1u << MS_OP_COPY | 1u << MS_OP_MEMSET)
@@ -158,6 +159,47 @@ static void put_tensors(struct document *document, const struct report_recording
 	free(rows);
 }
 
+/* "; with one that ends early 3 (2 at code that is in no file, 1 at ...)" */
+static void append_early(struct string *out, const struct site_ends *ends)
+{
+	const uint64_t early = site_ends_early(ends);
+	const char *before = " (";
+	enum ms_stack_end end;
+
+	if (!early)
+		return;
+	string_append_format(out, "; with one that ends early %s", REPORT_COUNT(early));
+	for (end = 0; end < MS_STACK_ENDS_COUNT; end++) {
+		if (!ends->early[end])
+			continue;
+		string_append_format(out, "%s%s at %s", before, REPORT_COUNT(ends->early[end]),
+				     stack_words_end((uint8_t)end));
+		before = ", ";
+	}
+	string_append_char(out, ')');
+}
+
+/* Where call stacks were recorded: what the table above does not tell. */
+static void put_ends(struct document *document, const struct site_ends *ends)
+{
+	struct string *out = &document->text;
+
+	if (ends->none == ends->allocs ||
+	    (!ends->none && !ends->lineless && !site_ends_early(ends)))
+		return;
+	string_append_format(out, "Of %s allocations of device memory: without a call stack %s",
+			     REPORT_COUNT(ends->allocs), REPORT_COUNT(ends->none));
+	append_early(out, ends);
+	if (ends->lineless)
+		string_append_format(out,
+				     "; without a line of Python, though by programs in Python, %s"
+				     " (as a rule those of a new process, before it was known where"
+				     " its interpreter is)",
+				     REPORT_COUNT(ends->lineless));
+	string_append_char(out, '.');
+	document_paragraph(document);
+}
+
 void report_document_sites(struct document *document, const struct report_recording *recording)
 {
 	size_t owners_count, sites_count;
@@ -170,6 +212,7 @@ void report_document_sites(struct document *document, const struct report_record
 	if (owners && sites) {
 		put_owners(document, owners, owners_count);
 		put_sites(document, &recording->state->stacks, sites, sites_count);
+		put_ends(document, &recording->sites.ends);
 	}
 	free(owners);
 	free(sites);

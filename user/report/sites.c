@@ -121,10 +121,8 @@ static int apply(struct sites *sites, const struct state *state, uint64_t proces
 	const struct tensor_worth worth = worth_of(allocation->size_bytes);
 	enum sites_by by;
 
-	if (!stack) {
-		sites->unknown_allocs += !freed;
+	if (!stack)
 		return 0;
-	}
 	for (by = 0; by < SITES_BY_MEMORY_COUNT; by++) {
 		struct site *site = has_site(stack, by) ? site_of(sites, process, stack, by) : NULL;
 
@@ -389,6 +387,9 @@ int sites_event(struct sites *sites, const struct state *state, const struct eve
 		return -ENOMEM;
 	if (!event->call || !change->has_allocation || !usage_is_held(allocation->space))
 		return 0;
+	if (event->probe->spec.op == MS_OP_ALLOC)
+		site_ends_count(&sites->ends, change->process,
+				stacks_find(&state->stacks, allocation->stack));
 	if (event->probe->spec.op == MS_OP_ALLOC)
 		return apply(sites, state, process, allocation, false);
 	return change->free == FREE_KNOWN ? apply(sites, state, process, allocation, true) : 0;

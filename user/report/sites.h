@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "event/event.h"
 #include "ledger/state.h"
+#include "report/site_ends.h"
 #include "report/site_total.h"
 
 enum sites_by {
@@ -48,7 +49,7 @@ struct sites {
 	struct map places;    /* of process and what its calls have in common -> position */
 	struct map processes; /* event_process_key() -> position of its newest site */
 	struct string_table owners;
-	uint64_t unknown_allocs; /* without a stack */
+	struct site_ends ends; /* of all allocations */
 	uint64_t unknown_tensors;
 	uint64_t events, effort; /* blocks that were looked at again */
 	bool inexact;            /* what is live: that would have taken too long */

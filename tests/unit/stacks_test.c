@@ -69,6 +69,32 @@ static void assert_chain(const struct state *state, uint32_t id, const char *exp
 	string_fini(&words);
 }
 
+/* What the interpreter does between lines of Python is told by these. */
+static void test_frames_of_the_interpreter(void **unused)
+{
+	struct state state = { 0 };
+	const struct stack *stack;
+
+	(void)unused;
+	apply(&state, record_frame(1, "launch", "/lib/libtorch.so"));
+	apply(&state, record_frame(2, "cfunction_call", "/usr/lib/libpython3.12.so.1.0"));
+	apply(&state, record_frame(3, "_PyObject_Call", "/usr/bin/python3.12"));
+	apply(&state, python_frame(4, "step", "/train.py", 7));
+	apply(&state, record_frame(5, "main", "/usr/lib/libpythonic.so"));
+	apply(&state, record_stack(1, 1, 5));
+	apply(&state, record_stack(2, 1, 3));
+	stack = stacks_find(&state.stacks, 1);
+	assert_int_equal(stack_words_interpreter(&state.stacks, stack, 0), 0);
+	assert_int_equal(stack_words_interpreter(&state.stacks, stack, 1), 2);
+	assert_int_equal(stack_words_interpreter(&state.stacks, stack, 2), 1);
+	assert_int_equal(stack_words_interpreter(&state.stacks, stack, 3), 0);
+	assert_int_equal(stack_words_interpreter(&state.stacks, stack, 4), 0);
+	/* Without lines of Python they are all that is known. */
+	stack = stacks_find(&state.stacks, 2);
+	assert_int_equal(stack_words_interpreter(&state.stacks, stack, 1), 0);
+	state_fini(&state);
+}
+
 /* Lines of Python say more than functions of libraries, and the program's own the most. */
 static void test_a_stack_in_words(void **unused)
 {
@@ -238,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allocations_have_stacks),
 		cmocka_unit_test(test_a_stack_in_words),
+		cmocka_unit_test(test_frames_of_the_interpreter),
 		cmocka_unit_test(test_frames_that_are_not_known),
 		cmocka_unit_test(test_what_comes_again_changes_nothing),
 		cmocka_unit_test(test_too_many),

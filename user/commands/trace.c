@@ -3,6 +3,7 @@
  * `memscope-bpf trace`: live capture into text or JSON lines.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,6 +32,7 @@ struct settings {
 	bool summary_only;
 	bool exact;
 	bool stacks;
+	bool whole_stacks;
 	bool verbose;
 	bool no_return;
 	bool tensors;         /* what the allocators of frameworks say of themselves, too */
@@ -39,6 +41,20 @@ struct settings {
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
+
+static int parse_stack(const struct option_row *row, const char *value, void *context)
+{
+	struct settings *settings = context;
+
+	settings->stacks = true;
+	settings->whole_stacks = value;
+	if (!value || !strcmp(value, "full"))
+		return 0;
+	log_error(
+		"--%s: \"%s\" is not full; how much there is of each: --stack-depth, --stack-frames",
+		row->name, value);
+	return -EINVAL;
+}
 
 #define AT(member) offsetof(struct settings, member)
 
@@ -88,12 +104,12 @@ static const struct option_row rows[] = {
 	  option_flag, AT(json) },
 	{ 0, "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
-	{ 0, "stack", NULL,
+	{ 0, "stack", "[=full]",
 	  "Show the call stack of each allocation, below its line; with -e, of the allocations,"
 	  " copies, memsets, launches and waits (sync) among the calls that -e names; with -c alone,"
 	  " of all these but launches. In stripped files, a frame is shown as an address in the file"
-	  " (docs/stacks.md).",
-	  option_flag, AT(stacks) },
+	  " (docs/stacks.md). full: with the interpreter's own frames between lines of Python.",
+	  parse_stack, 0 },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	{ 'c', "summary", NULL, "Only the summary at the end.", option_flag, AT(summary_only) },
 	{ 'i', "interval", "TIME",
@@ -178,6 +194,7 @@ static int open_output(struct run *run)
 	struct text_options text = { .lines = !settings->summary_only,
 				     .exact = settings->exact,
 				     .stacks = settings->stacks,
+				     .whole_stacks = settings->whole_stacks,
 				     .split = settings->verbose,
 				     .clock_ns = clock_realtime_offset_ns() };
 	int err = 0;

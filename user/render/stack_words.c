@@ -195,6 +195,25 @@ const struct frame *stack_words_own_line(const struct stacks *stacks, const stru
 	return native;
 }
 
+/* "libpython3.12.so.1.0", "python3.12" */
+static bool is_interpreter(const struct frame *frame)
+{
+	const char *name = frame ? stacks_name_of(frame->module) : "";
+
+	name += strncmp(name, "lib", 3) ? 0 : 3;
+	return frame && !is_python(frame) && !strncmp(name, "python", 6) &&
+	       (!name[6] || (name[6] >= '0' && name[6] <= '9'));
+}
+
+size_t stack_words_interpreter(const struct stacks *stacks, const struct stack *stack, size_t i)
+{
+	const size_t begin = i;
+
+	while (stack->lines && i < stack->count && is_interpreter(stacks_frame(stacks, stack, i)))
+		i++;
+	return i - begin;
+}
+
 const char *stack_words_end(uint8_t end)
 {
 	static const char *const words[] = {

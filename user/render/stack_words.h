@@ -27,6 +27,12 @@ void stack_words_append_function(struct string *out, const struct frame *frame);
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			      const struct stack *stack);
 
+/*
+ * How many frames from the i-th on are the Python interpreter's own, in a stack that has lines of
+ * Python: those say what it interprets.
+ */
+size_t stack_words_interpreter(const struct stacks *stacks, const struct stack *stack, size_t i);
+
 /* The innermost line of the program itself, in Python if there is one; NULL: none is known. */
 const struct frame *stack_words_own_line(const struct stacks *stacks, const struct stack *stack);
 

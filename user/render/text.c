@@ -190,10 +190,17 @@ static void append_stack(struct text_sink *text, uint32_t id)
 	size_t i;
 
 	for (i = 0; stack && i < stack->count; i++) {
+		const size_t folded =
+			text->options.whole_stacks ? 0 : stack_words_interpreter(stacks, stack, i);
 		const size_t begin = out->length + 1;
 
 		string_append_text(out, "\n > ");
-		stack_words_append(out, stacks_frame(stacks, stack, i));
+		if (folded)
+			string_append_format(out, "... %zu frame%s of Python itself (--stack=full)",
+					     folded, folded == 1 ? "" : "s");
+		else
+			stack_words_append(out, stacks_frame(stacks, stack, i));
+		i += folded ? folded - 1 : 0;
 		cut(text, begin);
 	}
 	if (!stack || stack->end == MS_STACK_END_COMPLETE)

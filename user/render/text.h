@@ -11,6 +11,7 @@
 struct text_options {
 	bool lines;        /* one line per call; else the summary alone */
 	bool stacks;       /* below a call, where it came from */
+	bool whole_stacks; /* with the frames of a Python interpreter, too */
 	bool split;        /* behind a call, what its thread did in it */
 	bool exact;        /* sizes as numbers of bytes */
 	size_t width;      /* of a line: what has no room is left out; 0: of any length */

@@ -448,6 +448,7 @@ enum ms_target {
 	MS_TARGET_SHUT = 1 << 2,    /* its own probes are being attached: they record nothing yet */
 	MS_TARGET_ENTRIES = 1 << 3, /* its bulk calls are not followed to their ends */
 	MS_TARGET_DENIED = 1 << 4,  /* alone: it is none, and not let in by its calls either */
+	MS_TARGET_UNSAID = 1 << 5,  /* at its first call, user space is told who it is */
 };
 
 #endif /* MS_ABI_H */

@@ -48,6 +48,17 @@ static __always_inline bool admit(__u32 file)
 	return true;
 }
 
+/* Of a process that user space has found: it may end before it is looked at. */
+static __always_inline void say_who(__u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = task->tgid;
+
+	flags &= ~MS_TARGET_UNSAID;
+	if (!bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_EXIST))
+		who_report(task);
+}
+
 /* Whether a call through the probe with that cookie is to be recorded. */
 __noinline int ms_admits(__u64 cookie)
 {
@@ -59,6 +70,8 @@ __noinline int ms_admits(__u64 cookie)
 		return !(flags & (MS_TARGET_SHUT | MS_TARGET_DENIED));
 	if (!open_files[file & (MS_FILES - 1)])
 		return 0;
+	if (flags & MS_TARGET_UNSAID)
+		say_who(flags);
 	if (flags & MS_TARGET_TRACED)
 		return 1;
 	if (flags || !is_in_scope()) {

@@ -425,3 +425,28 @@ function_bytes() {
 	trace_wait
 	[ "$(summary '.processes[0].pre_attach_frees')" -le $threads ]
 }
+
+@test "-a: who was there is known of processes that are found by what they map, and end at once" {
+	local i name=found$$
+
+	[ "$(nproc)" -gt 1 ] || skip "needs two processors"
+	cp "$WORKLOADS/puppet" "$name"
+	record_start -o a.mscope --stacks=off -a
+	printf 'load\ninit\n' | { cat; sleep 1; } | "./$name" > out # until the file has its probes
+	# The tool comes late: it has a part of a processor.
+	taskset -acp 0 "$RECORD_PID" > out
+	for ((i = 0; i < 4; i++)); do
+		taskset -c 0 sh -c 'while :; do :; done' 3>&- &
+		OTHER_PID="${OTHER_PID:-} $!"
+	done
+	for ((i = 0; i < 200; i++)); do
+		printf 'load\ninit\nalloc 4096\nexit 0\n' | taskset -c 1 "./$name" > out
+	done
+	# shellcheck disable=SC2086 # several
+	kill $OTHER_PID
+	record_stop
+	"$MEMSCOPE" export -q -f openmetrics -o - a.mscope |
+		sed -n "s/^memscope_allocations_total{.*comm=\"$name\",\(.*\)kind=\"device\"} .*/\1/p" > found
+	# One series: the user of each is known.
+	assert_equal "$(cat found)" 'user="root",'
+}

@@ -231,6 +231,12 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer,
 int live_feed_attach(struct live *live, struct target *target);
 /* Who the process is, ahead of the record that says what it does. */
 int live_feed_identity(struct live *live, const struct ms_event *next);
+
+/* What the kernel side says of who a process is: it is fed if nothing was known of a target. */
+int live_take_who(struct live *live, const struct ms_who *record, size_t length);
+
+/* MS_TARGET_UNSAID if the kernel side has not said it yet, else 0. */
+uint32_t live_who_flags(const struct live *live, const struct target *target);
 int live_feed_visible(struct live *live, const struct ms_event *after);
 /*
  * A target that had mapped a driver before that got its probes, which was after `since_ns`, is

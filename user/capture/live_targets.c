@@ -80,13 +80,6 @@ static int feed_libraries(struct live *live, struct target *target)
 	return err;
 }
 
-int live_feed_identity(struct live *live, const struct ms_event *next)
-{
-	struct ms_identity *record = identity_record_make(&live->identities, next);
-
-	return record ? live_feed(live, record, record->event.size) : 0;
-}
-
 int live_feed_attach(struct live *live, struct target *target)
 {
 	struct ms_process record = record_attach(target);
@@ -168,6 +161,7 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 		return err;
 	if (newcomer->began_ns)
 		target->began_ns = newcomer->began_ns;
+	flags |= live_who_flags(live, target);
 	target->attached_ns = clock_monotonic_ns();
 	target->named = newcomer->named;
 	if (newcomer->program)
@@ -416,10 +410,8 @@ int live_take(void *context, void *record, size_t length)
 	struct live *live = context;
 	int err;
 
-	if (event->type == MS_TYPE_WHO) {
-		whos_keep(&live->identities.whos, record, length);
-		return live->err;
-	}
+	if (event->type == MS_TYPE_WHO)
+		return live_take_who(live, record, length);
 	/* Those of a process that is denied by now are dropped, too. */
 	err = feed_launches(live, event);
 	if (live_drops(live, event))

@@ -37,7 +37,8 @@ struct target {
 	char *unread;
 	int unread_error;
 	bool unread_said;
-	bool named; /* by -p, or it is the command: not found, and no child */
+	bool identified; /* who it is has been fed */
+	bool named;      /* by -p, or it is the command: not found, and no child */
 	struct target_ioctl ioctl;
 	struct target_tensors tensors;
 	struct target_markers markers;

@@ -7,6 +7,7 @@
 
 #include "render/json.h"
 #include "render/report_json.h"
+#include "render/stack_words.h"
 
 #define SITES_MAX 1000 /* those with the highest peak, or in which most time was spent */
 
@@ -50,11 +51,36 @@ static void put_rows(struct json *json, const struct report_recording *recording
 	free(rows);
 }
 
+/* What the lists do not tell: of how many allocations it is not known, or in part, where. */
+static void put_ends(struct json *json, const struct site_ends *ends)
+{
+	enum ms_stack_end end;
+
+	json_name(json, "site_ends");
+	json_open(json, '{');
+	json_put_u64(json, "allocs", ends->allocs);
+	json_put_u64(json, "without_stack", ends->none);
+	json_put_u64(json, "without_python", ends->lineless);
+	json_name(json, "early");
+	json_open(json, '[');
+	for (end = 0; end < MS_STACK_ENDS_COUNT; end++) {
+		if (!ends->early[end])
+			continue;
+		json_open(json, '{');
+		json_put_text(json, "end", stack_words_end_name((uint8_t)end));
+		json_put_u64(json, "allocs", ends->early[end]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
 void report_json_sites(struct json *json, const struct report_recording *recording)
 {
 	put_rows(json, recording, "owners", SITES_BY_OWNER);
 	put_rows(json, recording, "sites", SITES_BY_STACK);
 	put_rows(json, recording, "tensor_sites", SITES_BY_TENSOR_STACK);
+	put_ends(json, &recording->sites.ends);
 	json_name(json, "call_sites");
 	json_call_sites(json, &recording->call_sites, recording->state, SITES_MAX);
 }

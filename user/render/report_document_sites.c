@@ -182,20 +182,18 @@ static void append_early(struct string *out, const struct site_ends *ends)
 /* Where call stacks were recorded: what the table above does not tell. */
 static void put_ends(struct document *document, const struct site_ends *ends)
 {
+	const uint64_t lineless = site_ends_lineless(ends);
 	struct string *out = &document->text;
 
-	if (ends->none == ends->allocs ||
-	    (!ends->none && !ends->lineless && !site_ends_early(ends)))
+	if (ends->none == ends->allocs || (!ends->none && !lineless && !site_ends_early(ends)))
 		return;
 	string_append_format(out, "Of %s allocations of device memory: without a call stack %s",
 			     REPORT_COUNT(ends->allocs), REPORT_COUNT(ends->none));
 	append_early(out, ends);
-	if (ends->lineless)
+	if (lineless)
 		string_append_format(out,
-				     "; without a line of Python, though by programs in Python, %s"
-				     " (as a rule those of a new process, before it was known where"
-				     " its interpreter is)",
-				     REPORT_COUNT(ends->lineless));
+				     "; without a line of Python, though by programs in Python, %s",
+				     REPORT_COUNT(lineless));
 	string_append_char(out, '.');
 	document_paragraph(document);
 }

@@ -60,7 +60,7 @@ static void put_ends(struct json *json, const struct site_ends *ends)
 	json_open(json, '{');
 	json_put_u64(json, "allocs", ends->allocs);
 	json_put_u64(json, "without_stack", ends->none);
-	json_put_u64(json, "without_python", ends->lineless);
+	json_put_u64(json, "without_python", site_ends_lineless(ends));
 	json_name(json, "early");
 	json_open(json, '[');
 	for (end = 0; end < MS_STACK_ENDS_COUNT; end++) {

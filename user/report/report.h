@@ -44,9 +44,10 @@ struct report_options {
 	bool looks_ahead; /* another report is made of the same: what is suppressed counts there */
 };
 
-/* Whether it is about that process, for all that is known of it by now. */
 /* Whether it is left out only because it is not known who it is. */
 bool report_may_want(const struct report_options *options, const struct process *process);
+
+/* Whether it is about that process, for all that is known of it by now. */
 bool report_wants(const struct report_options *options, const struct process *process);
 
 /* Whether it leaves out any. */

@@ -19,14 +19,22 @@ void site_ends_count(struct site_ends *ends, const struct process *process,
 		ends->none++;
 		return;
 	}
-	if (stack->lines)
+	if (stack->lines) {
+		ends->lined++;
+		return;
+	}
+	/* What has more frames than are kept has its innermost ones. */
+	if (stack->end == MS_STACK_END_DEPTH)
 		return;
 	if (process && is_python(process))
 		ends->lineless++;
-	/* What has more frames than are kept has its innermost ones. */
-	if (stack->end != MS_STACK_END_COMPLETE && stack->end != MS_STACK_END_DEPTH &&
-	    stack->end < MS_STACK_ENDS_COUNT)
+	if (stack->end != MS_STACK_END_COMPLETE && stack->end < MS_STACK_ENDS_COUNT)
 		ends->early[stack->end]++;
+}
+
+uint64_t site_ends_lineless(const struct site_ends *ends)
+{
+	return ends->lined ? ends->lineless : 0;
 }
 
 uint64_t site_ends_early(const struct site_ends *ends)

@@ -14,6 +14,7 @@
 struct site_ends {
 	uint64_t allocs;
 	uint64_t none;                       /* without a stack */
+	uint64_t lined;                      /* with a line of Python */
 	uint64_t lineless;                   /* of programs in Python, without a line of it */
 	uint64_t early[MS_STACK_ENDS_COUNT]; /* that end before the beginning, by the reason */
 };
@@ -21,6 +22,12 @@ struct site_ends {
 /* One allocation; `stack`: NULL if there is none. */
 void site_ends_count(struct site_ends *ends, const struct process *process,
 		     const struct stack *stack);
+
+/*
+ * How many lack a line of Python that others have; 0 if none has one: Python's lines were not asked
+ * for then, or are not known at all.
+ */
+uint64_t site_ends_lineless(const struct site_ends *ends);
 
 /* How many of them end early. */
 uint64_t site_ends_early(const struct site_ends *ends);

@@ -364,6 +364,15 @@ static int look_again(struct sites *sites, const struct state *state, const stru
 			      event_process_key(process->pid, process->start_ns));
 }
 
+static void count_end(struct sites *sites, const struct state *state, const struct event *event,
+		      const struct change *change)
+{
+	if (event->call && change->has_allocation && usage_is_held(change->allocation.space) &&
+	    event->probe->spec.op == MS_OP_ALLOC)
+		site_ends_count(&sites->ends, change->process,
+				stacks_find(&state->stacks, change->allocation.stack));
+}
+
 int sites_event(struct sites *sites, const struct state *state, const struct event *event,
 		const struct change *change)
 {
@@ -371,7 +380,10 @@ int sites_event(struct sites *sites, const struct state *state, const struct eve
 	uint64_t process;
 
 	sites->events++;
-	if (!change->process || !state->stacks.stacks_count)
+	if (!change->process)
+		return 0;
+	count_end(sites, state, event, change);
+	if (!state->stacks.stacks_count)
 		return 0;
 	process = event_process_key(change->process->pid, change->process->start_ns);
 	if (event->header->type == MS_TYPE_EXIT)
@@ -387,9 +399,6 @@ int sites_event(struct sites *sites, const struct state *state, const struct eve
 		return -ENOMEM;
 	if (!event->call || !change->has_allocation || !usage_is_held(allocation->space))
 		return 0;
-	if (event->probe->spec.op == MS_OP_ALLOC)
-		site_ends_count(&sites->ends, change->process,
-				stacks_find(&state->stacks, allocation->stack));
 	if (event->probe->spec.op == MS_OP_ALLOC)
 		return apply(sites, state, process, allocation, false);
 	return change->free == FREE_KNOWN ? apply(sites, state, process, allocation, true) : 0;

@@ -23,13 +23,18 @@ static bool is_number(const char *name)
 /* What is taken for a command was perhaps meant for an option. */
 static int complain(const char *name, int err)
 {
+	static const char *const words[] = { "alloc", "full", "native", "python", "waits", "all" };
 	const char *hint = "";
 	uint64_t ns;
+	size_t i;
 
 	if (is_number(name))
 		hint = "; a running process is -p ";
 	else if (!duration_parse(name, &ns))
 		hint = "; a time for --gpu-time stands behind \"=\": --gpu-time=";
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(name, words[i]))
+			hint = "; what --stack takes stands behind \"=\": --stack=";
 	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err), hint, *hint ? name : "");
 	return err;
 }

@@ -2,6 +2,7 @@
 #include "elf/elf_stub.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "elf/elf_file.h"
@@ -14,7 +15,7 @@
  * How much is looked at: of CUDA's driver, some 100,000. A file can have the same table in each of
  * its sections.
  */
-#define LOOKS_MOST (1 << 22)
+#define LOOKS_MOST (1 << 19)
 #define SYMBOL_LOOKS 16 /* that reading a symbol and its name stands for */
 
 #ifdef __x86_64__
@@ -117,27 +118,33 @@ static uint64_t slot_of(const uint8_t code[SLOT_BYTES], uint64_t address)
 #endif
 }
 
+/* `code` has so many bytes, and SLOT_BYTES of 0 behind them. */
+static uint64_t look_in_code(struct search *search, const Elf64_Shdr *section, const uint8_t *code)
+{
+	uint64_t at;
+
+	for (at = 0; at + SLOT_STEP <= section->sh_size && search->looks-- > 0; at += SLOT_STEP)
+		if (slot_of(code + at, section->sh_addr + at) == search->slot)
+			return section->sh_offset + at;
+	return 0;
+}
+
 /* In .plt, .plt.sec and .plt.got; those of .plt that only lead on do not look like one. */
 static uint64_t look_for_stub(struct search *search, const Elf64_Shdr *section)
 {
 	const uint64_t bytes = section->sh_size;
-	uint8_t code[SLOT_BYTES];
-	uint64_t at;
+	uint64_t stub = 0;
+	uint8_t *code;
 
 	if (section->sh_type != SHT_PROGBITS || !(section->sh_flags & SHF_EXECINSTR) ||
-	    bytes > CODE_MOST ||
+	    bytes > CODE_MOST || search->looks <= 0 ||
 	    !is_text(search, &search->section_names, section->sh_name, ".plt", 4))
 		return 0;
-	for (at = 0; at + SLOT_STEP <= bytes && search->looks-- > 0; at += SLOT_STEP) {
-		const size_t length = bytes - at < SLOT_BYTES ? bytes - at : SLOT_BYTES;
-
-		memset(code, 0, sizeof(code));
-		if (elf_file_read(&search->file, section->sh_offset + at, code, length))
-			return 0;
-		if (slot_of(code, section->sh_addr + at) == search->slot)
-			return section->sh_offset + at;
-	}
-	return 0;
+	code = calloc(1, bytes + SLOT_BYTES);
+	if (code && !elf_file_read(&search->file, section->sh_offset, code, bytes))
+		stub = look_in_code(search, section, code);
+	free(code);
+	return stub;
 }
 
 uint64_t elf_stub_find(int fd, const char *function)

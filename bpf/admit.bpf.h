@@ -48,14 +48,16 @@ static __always_inline bool admit(__u32 file)
 	return true;
 }
 
-/* Of a process that user space has found: it may end before it is looked at. */
-static __always_inline void say_who(__u32 flags)
+/*
+ * Of a process that user space has found: it may end before it is looked at. User space may change
+ * other flags meanwhile.
+ */
+static __always_inline void say_who(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 pid = task->tgid;
+	__u32 pid = task->tgid, *flags = bpf_map_lookup_elem(&ms_targets, &pid);
 
-	flags &= ~MS_TARGET_UNSAID;
-	if (!bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_EXIST))
+	if (flags && __sync_fetch_and_and(flags, ~MS_TARGET_UNSAID) & MS_TARGET_UNSAID)
 		who_report(task);
 }
 
@@ -71,7 +73,7 @@ __noinline int ms_admits(__u64 cookie)
 	if (!open_files[file & (MS_FILES - 1)])
 		return 0;
 	if (flags & MS_TARGET_UNSAID)
-		say_who(flags);
+		say_who();
 	if (flags & MS_TARGET_TRACED)
 		return 1;
 	if (flags || !is_in_scope()) {

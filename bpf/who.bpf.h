@@ -305,6 +305,10 @@ __noinline int ms_who_begin(__u64 address)
 	room = who_room(BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!room)
 		return 0;
+	/* What could not be deleted after the last one of the thread's is there still. */
+	room->used = 0;
+	room->group = 0;
+	__builtin_memset(room->record, 0, sizeof(room->record));
 	who = who_of(room);
 	event_init(&who->event, MS_TYPE_WHO, 0, start_of(leader), bpf_ktime_get_ns());
 	who->event.pid = who->event.tid = BPF_CORE_READ(leader, tgid);

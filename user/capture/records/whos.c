@@ -15,7 +15,7 @@ static bool is_well_formed(const struct ms_who *record, size_t length)
 {
 	size_t text, bytes = 0;
 
-	if (length < sizeof(*record))
+	if (length < sizeof(*record) || record->event.size > length)
 		return false;
 	for (text = 0; text < MS_WHO_TEXTS; text++)
 		bytes += record->bytes[text];
@@ -39,6 +39,14 @@ static struct ms_who **place_of(struct whos *whos, const struct ms_event *event)
 	return &whos->kept[i];
 }
 
+/* It has the whole environment, in which there are secrets. */
+static void forget(struct ms_who *record)
+{
+	if (record)
+		explicit_bzero(record, record->event.size);
+	free(record);
+}
+
 void whos_keep(struct whos *whos, const struct ms_who *record, size_t length)
 {
 	struct ms_who *copy = is_well_formed(record, length) ? malloc(length) : NULL;
@@ -48,7 +56,7 @@ void whos_keep(struct whos *whos, const struct ms_who *record, size_t length)
 		return;
 	memcpy(copy, record, length);
 	place = place_of(whos, &copy->event);
-	free(*place);
+	forget(*place);
 	*place = copy;
 }
 
@@ -57,7 +65,7 @@ void whos_fini(struct whos *whos)
 	size_t i;
 
 	for (i = 0; i < WHOS; i++)
-		free(whos->kept[i]);
+		forget(whos->kept[i]);
 	memset(whos, 0, sizeof(*whos));
 }
 

@@ -144,6 +144,14 @@ bool policy_denies(const struct policy *policy, const struct policy_subject *sub
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
+/* A rule that is to keep a process out may be about any of this. */
+static bool is_enough(const struct ms_who *who)
+{
+	const uint32_t needed = MS_WHO_GROUP | MS_WHO_USER | MS_WHO_ENVIRONMENT;
+
+	return (who->known & needed) == needed && !(who->known & MS_WHO_CUT_ENVIRONMENT);
+}
+
 /* What ends, or has ended, is known by what the kernel side has said of it. */
 static int read_facts(const struct policy_asked *asked, const struct process_facts_wish *wish,
 		      struct process_facts *facts, char comm[MS_COMM_BYTES])
@@ -156,7 +164,7 @@ static int read_facts(const struct policy_asked *asked, const struct process_fac
 		err = process_facts_read(asked->pid, asked->start_ns, wish, facts);
 	if (!err)
 		memcpy(comm, info.comm, sizeof(info.comm));
-	if (who && (err || !facts->is_whole)) {
+	if (who && is_enough(who) && (err || !facts->is_whole)) {
 		who_facts(who, wish, facts);
 		snprintf(comm, MS_COMM_BYTES, "%.*s", MS_COMM_BYTES - 1, who->comm);
 		err = 0;

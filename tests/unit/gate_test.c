@@ -218,13 +218,14 @@ static void test_words_that_are_none(void **state)
 		{ "", "\"\" is not one of" },
 		{ "leak>=sure", "\"sure\" is not low, medium or high" },
 		{ "leak>=", "\"\" is not low, medium or high" },
-		{ "leak=1", "\"leak=1\" is not one of" },
+		{ "leak=1", "leak has no size" },
 		{ "leak-growt", "there is no condition \"leak-growt\"; did you mean leak-growth?" },
 		{ "leaks",
 		  "did you mean leak (it grows), or leak-at-exit (it is left at the end)?" },
-		{ "left=1M", "\"left=1M\" is not one of" }, /* of a report alone */
-		{ "growth", "growth=SIZE" },
-		{ "growth>=low", "growth=SIZE" },
+		{ "left=1M",
+		  "what is left is looked for in one recording" }, /* of a report alone */
+		{ "growth", "write growth=10M" },
+		{ "growth>=low", "write growth=10M" },
 		{ "growth=0", "growth by 0 is none" },
 		{ "growth=x", "\"x\" is not a size" },
 		{ "unknown=fail", " is not one of " },

@@ -197,12 +197,47 @@ static void test_gates(void **state)
 	diffs_done(&diffs);
 }
 
+static void run_leak(struct side *side, uint64_t bytes)
+{
+	int i;
+
+	add_process(side, PID, "train");
+	for (i = 0; i < 200; i++) {
+		add_alloc(side, PID, "cudaMalloc", bytes);
+		side->now_ns += 100000000;
+	}
+}
+
+/* A leak that was there before is not new, but it may be a larger one. */
+static void test_a_leak_that_grew(void **state)
+{
+	struct string why = { 0 };
+	struct gate gate = { 0 };
+	struct diffs diffs;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_leak(&diffs.a, MIB);
+	run_leak(&diffs.b, 3 * MIB);
+	diffs_end(&diffs);
+	assert_int_equal(gate_add(&gate, "leak>=low", ~0u, &why), 0);
+	assert_int_equal(gate_add(&gate, "oom", ~0u, &why), 0);
+	diff_append_in_both(&why, &gate.list[1], diffs.diff);
+	assert_int_equal(why.length, 0);
+	diff_append_in_both(&why, &gate.list[0], diffs.diff);
+	assert_true(says(&why, ": 200 MiB in A, 600 MiB in B; write growth=10M "));
+	assert_true(says(&why, "report --fail-on leak>=low for B alone"));
+	string_fini(&why);
+	diffs_done(&diffs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_a_peak_is_of_one_moment),
 		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_a_leak_that_grew),
 	};
 
 	return unit_run("kinds of memory in diffs", tests);

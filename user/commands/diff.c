@@ -233,18 +233,15 @@ static const struct option_row rows[] = {
 
 /* ---- findings that are asked for ------------------------------------------------------------- */
 
-/* What fails a report does not fail a comparison if it was so before. */
+/* What fails a report does not fail a comparison if it was there before. */
 static void say_in_both(const struct gate_condition *condition, const struct diff *diff)
 {
-	const size_t count = diff_gate_in_both(condition, diff);
+	struct string text = { 0 };
 
-	if (count)
-		log_warning(
-			"--fail-on %s: %zu finding%s of this kind in A and B alike: not new, so %s"
-			" not counted; write growth=10M to fail if B has more, or report --fail-on"
-			" %s for B alone",
-			condition->text, count, count == 1 ? " is" : "s are",
-			count == 1 ? "it is" : "they are", condition->text);
+	diff_append_in_both(&text, condition, diff);
+	if (text.length)
+		log_warning("--fail-on %s: %.*s", condition->text, (int)text.length, text.bytes);
+	string_fini(&text);
 }
 
 static int check_findings(const struct settings *settings, const struct diff *diff)

@@ -3,6 +3,7 @@
 
 #include "render/ci.h"
 #include "render/diff_words.h"
+#include "render/report_words.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -53,6 +54,37 @@ void diff_append_result(struct string *out, const struct gate_condition *conditi
 	else if (result->outcome == GATE_UNKNOWN)
 		string_append_format(out, "%s could not be looked for in B: %s",
 				     finding_rule_name(result->blind), result->why);
+}
+
+static bool is_about_leaks(const struct gate_condition *condition)
+{
+	enum finding_rule rule;
+
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		if (condition->rules >> rule & 1 && finding_topic_of(rule) == FINDING_TOPIC_LEAK)
+			return true;
+	return false;
+}
+
+void diff_append_in_both(struct string *out, const struct gate_condition *condition,
+			 const struct diff *diff)
+{
+	struct diff_gate_sides sides;
+
+	if (!diff_gate_in_both(condition, diff, &sides))
+		return;
+	string_append_format(out, "what B has of this kind, A has, too, so it is not counted: ");
+	if (sides.bytes_a || sides.bytes_b)
+		string_append_format(out, "%s in A, %s in B", REPORT_SIZE(sides.bytes_a),
+				     REPORT_SIZE(sides.bytes_b));
+	else
+		string_append_format(out, "%zu finding%s in A, %zu in B", sides.count_a,
+				     sides.count_a == 1 ? "" : "s", sides.count_b);
+	string_append_format(out, "; write %sreport --fail-on %s for B alone",
+			     is_about_leaks(condition) ?
+				     "growth=10M to fail if a process of B holds 10 MiB more, or " :
+				     "",
+			     condition->text);
 }
 
 static void append_verdict(struct string *out, const struct diff *diff)

@@ -13,6 +13,13 @@
 void diff_append_result(struct string *out, const struct gate_condition *condition,
 			const struct diff *diff, const struct gate_result *result);
 
+/*
+ * That findings of B do not count because A has findings of this kind, too, how much they are on
+ * each side, and what to ask instead; nothing if that is not so.
+ */
+void diff_append_in_both(struct string *out, const struct gate_condition *condition,
+			 const struct diff *diff);
+
 /* A gate without conditions stands for gate_default(). */
 void diff_junit(struct string *out, const struct diff *diff, const struct gate *gate);
 void diff_github(struct string *out, const struct diff *diff, const struct gate *gate);

@@ -28,26 +28,39 @@ static size_t count_findings(const struct gate_condition *condition, const struc
 	return count;
 }
 
-static size_t count_taken(const struct gate_condition *condition, const struct report *report)
+static size_t count_taken(const struct gate_condition *condition, const struct report *report,
+			  uint64_t *most_bytes)
 {
+	uint64_t bytes[FINDING_RULES_COUNT] = { 0 };
 	size_t count = 0, i, j;
 
+	*most_bytes = 0;
 	for (i = 0; i < report->count; i++) {
 		const struct report_recording *recording = report->recordings[i];
 
-		for (j = 0; j < recording->findings_count; j++)
-			count += gate_takes(condition, recording, recording->findings[j].finding);
+		for (j = 0; j < recording->findings_count; j++) {
+			const struct finding *finding = recording->findings[j].finding;
+
+			if (!gate_takes(condition, recording, finding))
+				continue;
+			count++;
+			bytes[finding->rule] += finding->bytes;
+			if (bytes[finding->rule] > *most_bytes)
+				*most_bytes = bytes[finding->rule];
+		}
 	}
 	return count;
 }
 
-/* What is about as much on both sides is no finding of the diff. */
-size_t diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff)
+bool diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff,
+		       struct diff_gate_sides *sides)
 {
-	if (condition->growth_bytes || count_findings(condition, diff) ||
-	    !count_taken(condition, diff->a))
-		return 0;
-	return count_taken(condition, diff->b);
+	*sides = (struct diff_gate_sides){ 0 };
+	if (condition->growth_bytes || count_findings(condition, diff))
+		return false;
+	sides->count_a = count_taken(condition, diff->a, &sides->bytes_a);
+	sides->count_b = count_taken(condition, diff->b, &sides->bytes_b);
+	return sides->count_a && sides->count_b;
 }
 
 static bool is_met(const struct gate_condition *condition, const struct diff *diff)

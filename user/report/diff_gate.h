@@ -15,7 +15,15 @@ struct gate_result diff_judge(const struct gate_condition *condition, const stru
 const struct diff_finding *diff_gate_finding(const struct gate_condition *condition,
 					     const struct diff *diff);
 
-/* How many findings a report of B would fail for, if all of them were in A before; or 0. */
-size_t diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff);
+/* What a report would fail for, of A and of B. */
+struct diff_gate_sides {
+	size_t count_a, count_b; /* findings */
+	/* Of the rule that has most: two rules may be about the same bytes. */
+	uint64_t bytes_a, bytes_b;
+};
+
+/* Whether findings on both sides meet the condition, but none of B is new: they may have grown. */
+bool diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff,
+		       struct diff_gate_sides *sides);
 
 #endif /* MEMSCOPE_REPORT_DIFF_GATE_H */

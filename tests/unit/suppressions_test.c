@@ -22,9 +22,13 @@ static void feed(struct fixture *f, union record record)
 	assert_int_equal(state_apply(&f->state, &event), 0);
 }
 
-/* Whether a leak of "train" with the stack is suppressed by a file of that line. */
-static bool takes(const char *line, uint32_t stack)
+/*
+ * Whether a leak of "train" with the stack, from which so many of 100 bytes come, is suppressed by
+ * a file of that line.
+ */
+static bool takes_part(const char *line, uint32_t stack, uint64_t part)
 {
+	struct suppression_source source = { .part = part, .whole = 100 };
 	const struct finding finding = {
 		.rule = FINDING_LEAK_AT_EXIT, .row = MS_NO_ROW, .comm = "train", .name = "train"
 	};
@@ -36,13 +40,21 @@ static bool takes(const char *line, uint32_t stack)
 	feed(&f, record_frame(2, "main", "/opt/program"));
 	feed(&f, record_stack(STACK, 1, 2));
 	assert_int_equal(suppressions_parse(&f.suppressions, line, strlen(line), &why), 0);
-	taken = suppressions_take(&f.suppressions, &finding, &f.state.stacks,
-				  stacks_find(&f.state.stacks, stack), true);
+	source.stack = stacks_find(&f.state.stacks, stack);
+	taken = suppressions_take(&f.suppressions, &finding, &f.state.stacks, &source, true);
 	assert_int_equal(f.suppressions.list[0].used, taken);
+	if (f.suppressions.list[0].partly)
+		assert_int_equal(f.suppressions.list[0].partly_source.part, part);
+	assert_int_equal(f.suppressions.list[0].partly, part < 90 && !taken);
 	suppressions_fini(&f.suppressions);
 	string_fini(&why);
 	state_fini(&f.state);
 	return taken;
+}
+
+static bool takes(const char *line, uint32_t stack)
+{
+	return takes_part(line, stack, 100);
 }
 
 static void test_by_frame(void **state)
@@ -56,6 +68,17 @@ static void test_by_frame(void **state)
 	assert_false(takes("leak other * warm_up", STACK));
 	assert_false(takes("oom * * warm_up", STACK));
 	assert_true(takes("leak", STACK));
+}
+
+/* What else leaks is not hidden by the name of one place. */
+static void test_of_a_part(void **state)
+{
+	(void)state;
+	assert_false(takes_part("leak * * warm_up", STACK, 33));
+	assert_false(takes_part("leak * * warm_up", STACK, 89));
+	assert_true(takes_part("leak * * warm_up", STACK, 90));
+	assert_true(takes_part("leak * * warm_up", STACK, 110));
+	assert_true(takes_part("leak", STACK, 33));
 }
 
 static void test_without_a_stack(void **state)
@@ -84,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_frame),
+		cmocka_unit_test(test_of_a_part),
 		cmocka_unit_test(test_without_a_stack),
 		cmocka_unit_test(test_what_is_no_line),
 	};

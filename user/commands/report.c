@@ -444,7 +444,7 @@ static int check_findings(const struct settings *settings)
 		unknown |= (uint64_t)(outcome == GATE_UNKNOWN) << i;
 	}
 	if (settings->suppress)
-		suppress_file_tell_unused(&settings->suppressions, settings->suppress);
+		suppress_file_tell(&settings->suppressions, settings->suppress);
 	return dump_input_gate_code(gate, &settings->reader.report, found, unknown);
 }
 

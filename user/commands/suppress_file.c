@@ -2,10 +2,12 @@
 #include "commands/suppress_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "render/report_words.h"
 
 #define PIECE (64u << 10)
 #define LONGEST (1u << 20)
@@ -45,14 +47,41 @@ int suppress_file_read(struct suppressions *suppressions, const char *path)
 	return err;
 }
 
-void suppress_file_tell_unused(const struct suppressions *suppressions, const char *path)
+/* A line that names where a part of a finding comes from would hide the other part, too. */
+static void tell_partly(const struct suppression *one, const char *path)
+{
+	const struct suppression_source *source = &one->partly_source;
+	struct string why = { 0 };
+
+	if (!source->whole || !source->part)
+		string_append_text(&why, "it is not known how much of it comes from there");
+	else if (source->is_time)
+		string_append_format(&why, "only %s of %s was spent there",
+				     REPORT_DURATION(source->part), REPORT_DURATION(source->whole));
+	else
+		string_append_format(&why, "only %s of %s comes from there",
+				     REPORT_SIZE(source->part), REPORT_SIZE(source->whole));
+	if (one->partly > 1)
+		string_append_format(&why, " (and so for %" PRIu64 " more)", one->partly - 1);
+	string_append_char(&why, '\0');
+	log_warning("--suppress: %s: line %zu: %s of %s is not suppressed by %s: %s", path,
+		    one->line, finding_rule_name(one->partly_rule), one->partly_comm, one->frame,
+		    why.failed ? "too little comes from there" : why.bytes);
+	string_fini(&why);
+}
+
+void suppress_file_tell(const struct suppressions *suppressions, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < suppressions->count; i++)
-		if (!suppressions->list[i].used)
+	for (i = 0; i < suppressions->count; i++) {
+		const struct suppression *one = &suppressions->list[i];
+
+		if (one->partly)
+			tell_partly(one, path);
+		else if (!one->used)
 			log_warning("--suppress: %s: line %zu suppresses nothing: %s %s %s %s",
-				    path, suppressions->list[i].line, suppressions->list[i].rule,
-				    suppressions->list[i].process, suppressions->list[i].function,
-				    suppressions->list[i].frame);
+				    path, one->line, one->rule, one->process, one->function,
+				    one->frame);
+	}
 }

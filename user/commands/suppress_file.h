@@ -10,7 +10,7 @@
 /* Returns 0 or -errno, logged. */
 int suppress_file_read(struct suppressions *suppressions, const char *path);
 
-/* Warns of each entry that no finding matches. */
-void suppress_file_tell_unused(const struct suppressions *suppressions, const char *path);
+/* Warns of each entry that no finding matches, or of which a finding is only a part. */
+void suppress_file_tell(const struct suppressions *suppressions, const char *path);
 
 #endif /* MEMSCOPE_COMMANDS_SUPPRESS_FILE_H */

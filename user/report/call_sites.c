@@ -209,6 +209,17 @@ static bool is_of(const struct call_site *site, uint64_t process, uint32_t ops, 
 	       (row == MS_NO_ROW || site->row == row);
 }
 
+uint64_t call_sites_ns(const struct call_sites *sites, uint64_t process, uint32_t ops, uint16_t row)
+{
+	uint64_t ns = 0;
+	size_t i;
+
+	for (i = 0; ops && i < sites->count; i++)
+		if (is_of(&sites->list[i], process, ops, row))
+			ns = sum(ns, sites->list[i].total.duration_ns);
+	return ns;
+}
+
 /* Which line it is, then which of its stacks. */
 const struct stack *call_sites_longest(const struct call_sites *sites, const struct state *state,
 				       uint64_t process, uint32_t ops, uint16_t row,

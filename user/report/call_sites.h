@@ -71,6 +71,10 @@ const struct stack *call_sites_longest(const struct call_sites *sites, const str
 				       uint64_t process, uint32_t ops, uint16_t row,
 				       uint64_t *duration_ns);
 
+/* How long all of these calls took, from wherever. */
+uint64_t call_sites_ns(const struct call_sites *sites, uint64_t process, uint32_t ops,
+		       uint16_t row);
+
 /* Calls that are in no row, of those kinds of which others are: their stack is not known. */
 struct call_site_total call_sites_unplaced(const struct call_sites *sites);
 

@@ -57,7 +57,21 @@ static void find_pins(const struct report_recording *recording, struct report_fi
 			continue;
 		numbered->stack = stacks_find(&recording->state->stacks, at->pins[i].stack);
 		numbered->stack_bytes = at->pins[i].block_bytes * at->pins[i].blocks;
+		numbered->whole = at->pins_bytes;
 	}
+}
+
+/* Where most of the time of its calls was spent. */
+static void find_calls(const struct report_recording *recording, uint64_t process,
+		       struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+	const uint32_t ops = report_finding_call_ops(finding->rule);
+	const uint16_t row = finding->rule == FINDING_TEMPORARY ? finding->row : MS_NO_ROW;
+
+	numbered->stack = call_sites_longest(&recording->call_sites, recording->state, process, ops,
+					     row, &numbered->stack_ns);
+	numbered->whole = call_sites_ns(&recording->call_sites, process, ops, row);
 }
 
 void report_finding_find_site(const struct report_recording *recording,
@@ -66,6 +80,7 @@ void report_finding_find_site(const struct report_recording *recording,
 	const struct finding *finding = numbered->finding;
 	const uint64_t process = event_process_key(finding->pid, finding->start_ns);
 
+	numbered->whole = finding->bytes;
 	if (finding->is_of_tensors) {
 		numbered->stack = stacks_find(&recording->state->stacks, finding->stack);
 		numbered->stack_bytes = finding->bytes;
@@ -77,11 +92,7 @@ void report_finding_find_site(const struct report_recording *recording,
 			sites_fitting(&recording->sites, recording->state, process, finding->row,
 				      finding->bytes, &numbered->stack_bytes);
 	else
-		numbered->stack = call_sites_longest(
-			&recording->call_sites, recording->state, process,
-			report_finding_call_ops(finding->rule),
-			finding->rule == FINDING_TEMPORARY ? finding->row : MS_NO_ROW,
-			&numbered->stack_ns);
+		find_calls(recording, process, numbered);
 }
 
 const char *report_finding_lacks_stacks(const struct report_recording *where,

@@ -297,10 +297,15 @@ static bool is_suppressed(const struct report_recording *recording,
 			  const struct report_finding *numbered)
 {
 	const struct report_options *options = &recording->options;
+	const bool is_time = numbered->stack_ns;
+	const struct suppression_source source = { numbered->stack,
+						   is_time ? numbered->stack_ns :
+							     numbered->stack_bytes,
+						   numbered->whole, is_time };
 
 	return options->suppressions &&
 	       suppressions_take(options->suppressions, numbered->finding,
-				 &recording->state->stacks, numbered->stack, !options->looks_ahead);
+				 &recording->state->stacks, &source, !options->looks_ahead);
 }
 
 static int finish_findings(struct report_recording *recording)

@@ -175,6 +175,7 @@ struct report_finding {
 	 */
 	const struct stack *stack;
 	uint64_t stack_bytes, stack_ns;
+	uint64_t whole; /* what these bytes, or this time, are a part of; 0: not known */
 };
 
 struct report_recording {

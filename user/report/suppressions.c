@@ -12,6 +12,9 @@
 #define BLANKS " \t\r"
 #define LONGEST 200 /* of a pattern: what it is held against is shorter */
 
+/* In percent of what a finding is about: what has to come from a frame that describes it. */
+#define SHARE_LEAST 90
+
 void suppressions_fini(struct suppressions *suppressions)
 {
 	free(suppressions->text);
@@ -141,8 +144,7 @@ static bool is_frame(const char *pattern, const struct frame *frame)
 			 !fnmatch(pattern, stacks_name_of(frame->module), 0));
 }
 
-static bool matches_frame(const char *pattern, const struct stacks *stacks,
-			  const struct stack *stack)
+static bool has_frame(const char *pattern, const struct stacks *stacks, const struct stack *stack)
 {
 	size_t i;
 
@@ -164,19 +166,43 @@ static bool suppresses(const struct suppression *one, const struct finding *find
 	       (matches(one->process, comm) || matches(one->process, finding->name)) &&
 	       matches(one->function,
 		       finding->row == MS_NO_ROW ? "" : probe_at(finding->row)->symbol) &&
-	       matches_frame(one->frame, stacks, stack);
+	       has_frame(one->frame, stacks, stack);
+}
+
+/* A finding has one stack, but what it is about may come from several. */
+static bool is_nearly_all(const struct suppression_source *source)
+{
+	return source->whole && (double)source->part * 100 >= (double)source->whole * SHARE_LEAST;
+}
+
+static void note_partly(struct suppression *one, const struct finding *finding,
+			const struct suppression_source *source)
+{
+	if (one->partly++)
+		return;
+	one->partly_rule = finding->rule;
+	memcpy(one->partly_comm, finding->comm, MS_COMM_BYTES);
+	one->partly_source = *source;
+	one->partly_source.stack = NULL;
 }
 
 bool suppressions_take(struct suppressions *suppressions, const struct finding *finding,
-		       const struct stacks *stacks, const struct stack *stack, bool counts)
+		       const struct stacks *stacks, const struct suppression_source *source,
+		       bool counts)
 {
 	size_t i;
 
 	for (i = 0; i < suppressions->count; i++) {
-		if (!suppresses(&suppressions->list[i], finding, stacks, stack))
+		struct suppression *one = &suppressions->list[i];
+
+		if (!suppresses(one, finding, stacks, source->stack))
 			continue;
-		suppressions->list[i].used += counts;
-		return true;
+		if (!*one->frame || is_nearly_all(source)) {
+			one->used += counts;
+			return true;
+		}
+		if (counts)
+			note_partly(one, finding, source);
 	}
 	return false;
 }

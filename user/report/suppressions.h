@@ -15,11 +15,23 @@
 #include "base/string.h"
 #include "ledger/stacks.h"
 
+/* The call stack of a finding, and how much of what the finding is about comes from there. */
+struct suppression_source {
+	const struct stack *stack; /* NULL: not known */
+	uint64_t part, whole;      /* bytes, or nanoseconds; whole 0: not known */
+	bool is_time;
+};
+
 /* Patterns as shells have them; they point into the text. */
 struct suppression {
 	const char *rule, *process, *function, *frame;
 	size_t line; /* from 1 */
 	uint64_t used;
+	/* Findings that have the frame, but of which too little comes from there; and the first. */
+	uint64_t partly;
+	enum finding_rule partly_rule;
+	char partly_comm[MS_COMM_BYTES + 1];
+	struct suppression_source partly_source; /* without its stack */
 };
 
 struct suppressions {
@@ -37,10 +49,12 @@ int suppressions_parse(struct suppressions *suppressions, const char *bytes, siz
 void suppressions_fini(struct suppressions *suppressions);
 
 /*
- * Whether one matches; `counts`: the first that does is counted as used. `stack`: of these, the one
- * that the finding is about; NULL: not known.
+ * Whether one matches; `counts`: the first that does is counted as used, and those that would match
+ * if more of the finding came from the frame are counted as such. The source's stack is one of
+ * `stacks`.
  */
 bool suppressions_take(struct suppressions *suppressions, const struct finding *finding,
-		       const struct stacks *stacks, const struct stack *stack, bool counts);
+		       const struct stacks *stacks, const struct suppression_source *source,
+		       bool counts);
 
 #endif /* MEMSCOPE_REPORT_SUPPRESSIONS_H */

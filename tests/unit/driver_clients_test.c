@@ -3,10 +3,12 @@
  * Whose the objects of the driver are, if several processes ask for them; and when they end without
  * an ioctl.
  */
+#include "ledger/limits.h"
 #include "scenario.h"
 
 #define CLIENT 0xc1d00001u
 #define CHILD 4712
+#define OTHER 4713
 
 static const struct driver_objects *driver_of(const struct scenario *s)
 {
@@ -87,18 +89,111 @@ static void test_nobody_disturbs_the_account_of_another(void **state)
 	state_fini(&s.state);
 }
 
+static union record freed_by(uint32_t pid, uint32_t object, uint32_t file)
+{
+	union record record = asked_by(pid, object, 0, file);
+
+	record.object.action = MS_OBJECT_FREE;
+	return record;
+}
+
+/* Neither its free by another's own file, nor one made with the same handle by it. */
+static void test_nobody_takes_the_client_of_another(void **state)
+{
+	struct scenario s = { 0 };
+	union record record = client_record(9);
+
+	(void)state;
+	record.event.pid = record.event.tid = OTHER;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
+	apply(&s, asked_by(RECORD_PID, 2, 20, 7));
+	apply(&s, freed_by(OTHER, CLIENT, 9));
+	apply(&s, freed_by(CHILD, 1, 7));
+	assert_held(&s, 1, 20);
+	apply(&s, record);
+	apply(&s, freed_by(CHILD, 2, 7));
+	assert_held(&s, 0, 0);
+	state_fini(&s.state);
+}
+
+static union record ends(uint16_t type, uint32_t pid)
+{
+	union record record = record_process(type, "other", 0);
+
+	record.event.pid = record.event.tid = pid;
+	return record;
+}
+
+static union record closes(void)
+{
+	union record record = record_object(0, 0);
+
+	record.object.action = MS_OBJECT_CLOSED;
+	return record;
+}
+
+static void test_clients_end_with_their_maker(void **state)
+{
+	struct scenario s = { 0 };
+	uint32_t end, i;
+
+	(void)state;
+	for (end = 0; end < 3; end++) {
+		for (i = 1; i <= 100; i++)
+			apply(&s, client_record(i));
+		assert_int_equal(s.state.driver_clients.owners.count, 100);
+		apply(&s, end == 0 ? closes() :
+			  end == 1 ? ends(MS_TYPE_EXEC, RECORD_PID) :
+				     ends(MS_TYPE_EXIT, RECORD_PID));
+		assert_int_equal(s.state.driver_clients.owners.count, 0);
+	}
+	state_fini(&s.state);
+}
+
+/* NVML still has what its child asks for by its file in its place. */
+static void test_a_client_that_a_child_uses_outlives_its_makers_program(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, client_record(8));
+	apply(&s, asked_by(CHILD, 1, 10, 7));
+	apply(&s, ends(MS_TYPE_EXEC, RECORD_PID));
+	assert_int_equal(s.state.driver_clients.owners.count, 1);
+	apply(&s, asked_by(CHILD, 2, 20, 7));
+	assert_held(&s, 1, 20);
+	apply(&s, ends(MS_TYPE_EXIT, RECORD_PID));
+	assert_int_equal(s.state.driver_clients.owners.count, 0);
+	assert_int_equal(s.state.driver_clients.shared.count, 0);
+	apply(&s, asked_by(CHILD, 3, 30, 7));
+	assert_int_equal(bytes_of(&s, CHILD), 30);
+	state_fini(&s.state);
+}
+
+static void test_clients_beyond_the_limit_are_counted(void **state)
+{
+	struct scenario s = { 0 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i <= LIMIT_DRIVER_CLIENTS + 3; i++)
+		apply(&s, client_record(i));
+	apply(&s, client_record(1));
+	assert_int_equal(first_process(&s)->counters[COUNTER_OTHER_DRIVER_OBJECTS], 3);
+	state_fini(&s.state);
+}
+
 static void test_files_are_closed(void **state)
 {
 	struct scenario s = { 0 };
-	union record record;
 
 	(void)state;
 	apply(&s, client_record(7));
 	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
 	apply(&s, asked_by(RECORD_PID, 2, 20, 7));
-	record = record_object(0, 0);
-	record.object.action = MS_OBJECT_CLOSED;
-	apply(&s, record);
+	apply(&s, closes());
 	assert_held(&s, 0, 0);
 	assert_int_equal(driver_of(&s)->device.peak_bytes, 30);
 	state_fini(&s.state);
@@ -125,6 +220,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_a_child_asks_for_by_its_parents_file),
 		cmocka_unit_test(test_nobody_disturbs_the_account_of_another),
+		cmocka_unit_test(test_nobody_takes_the_client_of_another),
+		cmocka_unit_test(test_clients_end_with_their_maker),
+		cmocka_unit_test(test_a_client_that_a_child_uses_outlives_its_makers_program),
+		cmocka_unit_test(test_clients_beyond_the_limit_are_counted),
 		cmocka_unit_test(test_files_are_closed),
 		cmocka_unit_test(test_what_was_missed_is_from_before),
 	};

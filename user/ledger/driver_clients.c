@@ -9,7 +9,12 @@
 void driver_clients_fini(struct driver_clients *clients)
 {
 	map_fini(&clients->owners);
-	map_fini(&clients->files);
+	map_fini(&clients->shared);
+}
+
+static uint64_t key_of(uint32_t client, uint32_t file)
+{
+	return (uint64_t)client << 32 | file;
 }
 
 static bool makes_client(const struct ms_object *object)
@@ -19,34 +24,92 @@ static bool makes_client(const struct ms_object *object)
 		object->class_number == MS_NV_ROOT_CLIENT);
 }
 
-/* Without memory, or of too many, it is as if it were not known. */
-static void note(struct driver_clients *clients, const struct process *process,
-		 const struct ms_object *object)
+static bool frees_client(const struct ms_object *object)
 {
-	const uint64_t key = event_process_key(process->pid, process->start_ns);
-
-	map_remove(&clients->files, object->object);
-	if (!object->file || clients->owners.count >= LIMIT_DRIVER_CLIENTS ||
-	    map_set(&clients->owners, object->object, key))
-		return;
-	map_set(&clients->files, object->object, object->file);
+	return object->action == MS_OBJECT_FREE && !object->status &&
+	       object->client == object->object;
 }
 
-/* The process that made the client; the one that asks, if that is not known or has ended. */
-static struct process *owner_of(const struct state *state, struct process *process,
+static void remove_client(struct driver_clients *clients, uint64_t key)
+{
+	map_remove(&clients->owners, key);
+	map_remove(&clients->shared, key);
+}
+
+/* One that finds no place is as if it were not known: what is made for it is the asker's. */
+static void note(struct driver_clients *clients, struct process *process,
+		 const struct ms_object *object)
+{
+	const uint64_t key = key_of(object->object, object->file);
+
+	if (!object->file)
+		return;
+	remove_client(clients, key);
+	if (clients->owners.count >= LIMIT_DRIVER_CLIENTS ||
+	    map_set(&clients->owners, key, event_process_key(process->pid, process->start_ns)))
+		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
+	else
+		process->driver.has_clients = true;
+}
+
+/* The process that made the client; the one that asks, if that is not known. */
+static struct process *owner_of(struct state *state, struct process *process,
 				const struct ms_object *object)
 {
-	const struct driver_clients *clients = &state->driver_clients;
-	const uint64_t *file = map_get(&clients->files, object->client);
-	const uint64_t *owner = map_get(&clients->owners, object->client);
-	const uint64_t *place;
+	struct driver_clients *clients = &state->driver_clients;
+	const uint64_t key = key_of(object->client, object->file);
+	const uint64_t *owner = map_get(&clients->owners, key), *place;
 	struct process *found;
 
-	if (!file || !owner || *file != object->file || object->action == MS_OBJECT_DUP)
+	if (!owner || !object->file || object->action == MS_OBJECT_DUP)
 		return process;
 	place = map_get(&state->by_identity, *owner);
 	found = place ? (struct process *)(uintptr_t)*place : NULL;
-	return found && !found->exited ? found : process;
+	if (!found || found->exited)
+		return process;
+	/* Without memory, the client ends with its maker's program. */
+	if (found != process)
+		map_set(&clients->shared, key, 1);
+	return found;
+}
+
+/* Those that another process has used go on, unless it has exited: then they have no owner. */
+static void end_clients(struct driver_clients *clients, struct process *process, bool has_exited)
+{
+	const uint64_t owner = event_process_key(process->pid, process->start_ns);
+	size_t slot = 0;
+
+	if (!process->driver.has_clients)
+		return;
+	process->driver.has_clients = false;
+	while (slot < clients->owners.capacity) {
+		uint64_t key;
+
+		if (!map_is_used(&clients->owners, slot) ||
+		    clients->owners.slots[slot].value != owner) {
+			slot++;
+			continue;
+		}
+		key = map_key_at(&clients->owners, slot);
+		if (has_exited || !map_get(&clients->shared, key)) {
+			remove_client(clients, key); /* another one may lie there now */
+		} else {
+			process->driver.has_clients = true;
+			slot++;
+		}
+	}
+}
+
+void driver_clients_exit(struct state *state, struct process *process)
+{
+	end_clients(&state->driver_clients, process, true);
+	driver_objects_end(&process->driver);
+}
+
+void driver_clients_exec(struct state *state, struct process *process)
+{
+	end_clients(&state->driver_clients, process, false);
+	driver_objects_exec(&process->driver);
 }
 
 int driver_clients_apply(struct state *state, struct process *process,
@@ -55,15 +118,13 @@ int driver_clients_apply(struct state *state, struct process *process,
 	const struct ms_object *object = (const struct ms_object *)record;
 	struct driver_clients *clients = &state->driver_clients;
 
-	if (makes_client(object)) {
+	if (makes_client(object))
 		note(clients, process, object);
-	} else {
+	else if (object->action == MS_OBJECT_CLOSED)
+		end_clients(clients, process, false);
+	else if (object->action != MS_OBJECT_MISSED)
 		process = owner_of(state, process, object);
-		if (object->action == MS_OBJECT_FREE && !object->status &&
-		    object->client == object->object) {
-			map_remove(&clients->owners, object->object);
-			map_remove(&clients->files, object->object);
-		}
-	}
+	if (frees_client(object))
+		remove_client(clients, key_of(object->object, object->file));
 	return driver_objects_apply(process, object);
 }

@@ -14,8 +14,8 @@ struct process;
 struct state;
 
 struct driver_clients {
-	struct map owners; /* client -> event_process_key() */
-	struct map files;  /* client -> the open file that it was made by */
+	struct map owners; /* client << 32 | the open file it was made by -> event_process_key() */
+	struct map shared; /* those that another process has used, too */
 };
 
 /*
@@ -24,6 +24,13 @@ struct driver_clients {
  */
 int driver_clients_apply(struct state *state, struct process *process,
 			 const struct ms_event *record);
+
+/*
+ * The process is gone, or executes another program: its objects end, and so do its clients. After
+ * an exec, those that another process has used by the same file go on.
+ */
+void driver_clients_exit(struct state *state, struct process *process);
+void driver_clients_exec(struct state *state, struct process *process);
 
 void driver_clients_fini(struct driver_clients *clients);
 

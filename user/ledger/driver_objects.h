@@ -110,6 +110,7 @@ struct driver_objects {
 	uint32_t asking_next; /* where the next one goes */
 	uint32_t asking_count;
 
+	bool has_clients;           /* in state's driver_clients */
 	bool seen;                  /* any at all */
 	uint64_t missed_ns;         /* until then they were not seen; 0: they were all the time */
 	struct driver_total device; /* of the device, all causes */

@@ -23,8 +23,6 @@
 #include "ledger/transfers.h"
 #include "ledger/views.h"
 
-/* ---- processes ------------------------------------------------------------------------------- */
-
 void state_fini(struct state *state)
 {
 	size_t i;
@@ -309,20 +307,21 @@ static int apply_exit(struct state *state, struct process *process, const struct
 		allocations_note_implicit(change, space, total->live_count, total->live_bytes);
 		total->live_count = total->live_bytes = 0;
 	}
-	driver_objects_end(&process->driver);
+	driver_clients_exit(state, process);
 	err = tensors_exit(process, event->header->ts_ns) || err ? -ENOMEM : 0;
 	process_forget(process);
 	return err;
 }
 
-static int apply_exec(struct process *process, const struct event *event, struct change *change)
+static int apply_exec(struct state *state, struct process *process, const struct event *event,
+		      struct change *change)
 {
 	int err = allocations_settle(process, event->header->ts_ns, change);
 
 	memcpy(process->comm, event->process->comm, sizeof(process->comm));
 	process_identity_rename(process);
 	allocations_end(process, 0, change);
-	driver_objects_exec(&process->driver);
+	driver_clients_exec(state, process);
 	tensors_exec(&process->tensors);
 	nvml_account_forget(&process->nvml);
 	objects_end_all(process);
@@ -500,7 +499,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_EXIT:
 		return apply_exit(state, process, event, change);
 	case MS_TYPE_EXEC:
-		return apply_exec(process, event, change);
+		return apply_exec(state, process, event, change);
 	case MS_TYPE_ATTACH:
 		apply_attach(process, event);
 		return 0;

@@ -7,6 +7,8 @@
 #include "report/process_selection.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define UID "01234567-89ab-cdef-0123-456789abcdef"
+#define OTHER_UID "11234567-89ab-cdef-0123-456789abcdef"
 
 static const struct process known = {
 	.comm = "python3",
@@ -69,6 +71,30 @@ static void test_processes_that_are_left_out_because_they_are_unknown(void **sta
 	assert_false(MAY_HAVE(&loose, .container = ID, .user = "bob"));
 	assert_true(MAY_HAVE(&loose, .user = "bob"));
 	assert_false(MAY_HAVE(&unknown, .comm = NULL));
+}
+
+/* The cgroup says that it is in one, and the name is in the environment, or in a map. */
+static void test_containers_and_pods_whose_names_are_unknown(void **state)
+{
+	const struct process pod = { .identity.known.items = { [IDENTITY_CGROUP] = "/kubepods/x",
+							       [IDENTITY_CONTAINER] = ID,
+							       [IDENTITY_POD_UID] = UID } };
+	struct process named = pod;
+
+	(void)state;
+	named.identity.known.items[IDENTITY_POD] = "train-0";
+	named.identity.known.items[IDENTITY_CONTAINER_NAME] = "main";
+	assert_true(MAY_HAVE(&pod, .container = "main"));
+	assert_true(MAY_HAVE(&pod, .pod = "train-0"));
+	assert_true(MAY_HAVE(&pod, .pod = "ml/train-0"));
+	assert_false(MAY_HAVE(&pod, .pod = UID));
+	assert_false(MAY_HAVE(&pod, .pod = OTHER_UID));
+	assert_false(MAY_HAVE(&pod, .container = "abcdef012345"));
+	assert_false(MAY_HAVE(&named, .container = "other"));
+	assert_false(MAY_HAVE(&named, .pod = "other"));
+	assert_false(MAY_HAVE(&named, .pod = "ml/other"));
+	assert_true(MAY_HAVE(&named, .pod = "ml/train-0"));
+	assert_false(MAY_HAVE(&known, .pod = "train-0"));
 }
 
 static void test_pods(void **state)
@@ -158,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_processes_that_are_left_out_because_they_are_unknown),
+		cmocka_unit_test(test_containers_and_pods_whose_names_are_unknown),
 		cmocka_unit_test(test_pods),
 		cmocka_unit_test(test_cgroups),
 		cmocka_unit_test(test_containers),

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report/process_selection.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
 #define ID_LENGTH 64 /* of a container that is known by a random id, and by the beginning of it */
+#define SHORT_ID_LENGTH 12 /* as docker shows it */
+#define UID_LENGTH 36      /* of a pod */
 
 bool process_selection_is_some(const struct process_selection *selection)
 {
@@ -101,18 +104,48 @@ bool process_selection_has(const struct process_selection *selection, const stru
 	       (!selection->comm || has_name(process, selection->comm));
 }
 
-/* Where a cgroup is known, it says whether there is a container. */
+static bool is_hex(const char *text, const char *others)
+{
+	for (; isxdigit((unsigned char)*text) || (*text && strchr(others, *text)); text++)
+		;
+	return !*text;
+}
+
+/* The cgroup says whether there is a container and its id, but not its name. */
+static bool may_have_container(const struct identity *identity, const char *asked)
+{
+	const bool is_id = strlen(asked) >= SHORT_ID_LENGTH && is_hex(asked, "");
+
+	return !identity->items[IDENTITY_CGROUP] ||
+	       (identity->items[IDENTITY_CONTAINER] && !identity->items[IDENTITY_CONTAINER_NAME] &&
+		!is_id);
+}
+
+static bool may_have_pod(const struct identity *identity, const char *asked)
+{
+	const char *slash = strchr(asked, '/'), *pod = identity->items[IDENTITY_POD];
+	const bool is_uid = strlen(asked) == UID_LENGTH && is_hex(asked, "-");
+
+	if (!identity->items[IDENTITY_CGROUP])
+		return true;
+	if (pod) /* of which namespace? */
+		return slash && !strcmp(pod, slash + 1) && !identity->items[IDENTITY_NAMESPACE];
+	return identity->items[IDENTITY_POD_UID] && !is_uid;
+}
+
 bool process_selection_may_have(const struct process_selection *selection,
 				const struct process *process)
 {
 	const struct identity *identity = &process->identity.known;
 	const bool has_user = identity->items[IDENTITY_UID];
 	const bool has_cgroup = identity->items[IDENTITY_CGROUP];
+	const char *container = selection->container, *pod = selection->pod;
 	const struct process_selection known = {
 		.user = has_user ? selection->user : NULL,
 		.cgroup = has_cgroup ? selection->cgroup : NULL,
-		.container = has_cgroup ? selection->container : NULL,
-		.pod = has_cgroup ? selection->pod : NULL,
+		.container =
+			container && may_have_container(identity, container) ? NULL : container,
+		.pod = pod && may_have_pod(identity, pod) ? NULL : pod,
 		.comm = identity->items[IDENTITY_EXE] ? selection->comm : NULL,
 	};
 

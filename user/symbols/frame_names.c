@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/string.h"
 #include "symbols/file_reader.h"
+#include "symbols/frame_found.h"
 
 #define MAX_MODULES 4096
 #define RETRY_NS 5000000 /* while debug information is being read; the reader ends a hang */
@@ -27,7 +28,7 @@ struct frame_names {
 	struct file_reader *functions, *lines;
 	struct module *modules;
 	size_t count, capacity;
-	struct string name, record; /* scratch */
+	struct string name; /* scratch */
 	struct source_line found[SOURCE_LINES_MOST];
 };
 
@@ -64,7 +65,6 @@ void frame_names_close(struct frame_names *names)
 	file_reader_close(names->functions);
 	file_reader_close(names->lines);
 	string_fini(&names->name);
-	string_fini(&names->record);
 	free(names);
 }
 
@@ -124,29 +124,11 @@ static const struct source_line *find_line(struct frame_names *names, struct mod
 	return count > 0 ? &names->found[count - 1] : NULL;
 }
 
-/* Leaves the record as it is if it would get too long. */
-static void rewrite(struct frame_names *names, struct ms_frame_record *record, size_t room,
-		    const char *const texts[MS_FRAME_TEXTS_COUNT])
-{
-	const size_t most = MS_FRAME_TEXTS_MAX / MS_FRAME_TEXTS_COUNT - 1;
-	int i;
-
-	string_clear(&names->record);
-	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++) {
-		string_append(&names->record, texts[i], strnlen(texts[i], most));
-		string_append_char(&names->record, '\0');
-	}
-	if (names->record.failed || names->record.length > room - sizeof(*record))
-		return;
-	memcpy(record->texts, names->record.bytes, names->record.length);
-	record->length = (uint32_t)names->record.length;
-	record->event.size = (uint16_t)(sizeof(*record) + names->record.length);
-}
-
 void frame_names_put(void *context, struct ms_frame_record *record, size_t room)
 {
 	const uint64_t back = record->flags & MS_FRAME_EXACT ? 0 : 1;
 	const char *texts[MS_FRAME_TEXTS_COUNT], *text = record->texts;
+	struct frame_found found = { 0 };
 	struct frame_names *names = context;
 	const struct source_line *line;
 	struct module *module;
@@ -161,16 +143,14 @@ void frame_names_put(void *context, struct ms_frame_record *record, size_t room)
 	if (!module || module->fd < 0)
 		return;
 	string_clear(&names->name);
-	string_append(&names->name, texts[MS_FRAME_FUNCTION], strlen(texts[MS_FRAME_FUNCTION]) + 1);
 	if (!*texts[MS_FRAME_FUNCTION])
-		find_function(names, module, record->address, back, &record->offset);
+		find_function(names, module, record->address, back, &found.offset);
+	if (names->name.length && !names->name.failed)
+		found.function = names->name.bytes;
 	line = record->line ? NULL : find_line(names, module, record->address - back);
-	if (names->name.failed)
-		return;
-	texts[MS_FRAME_FUNCTION] = names->name.bytes;
 	if (line && line->line) {
-		texts[MS_FRAME_SOURCE] = line->file;
-		record->line = line->line;
+		found.source = line->file;
+		found.line = line->line;
 	}
-	rewrite(names, record, room, texts);
+	frame_found_put(&found, record, room);
 }

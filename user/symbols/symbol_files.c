@@ -73,6 +73,18 @@ static int add_file(struct symbol_files *files, int directory, const char *name,
 
 static int look_through(struct symbol_files *files, const char *path, int depth);
 
+/*
+ * A link to a file is one more name of it. One to a directory may lead back up, to all that has
+ * been looked at already: it is no part of the directory.
+ */
+static bool is_below(int directory, const char *name, const struct stat *status)
+{
+	struct stat own;
+
+	return S_ISDIR(status->st_mode) && !fstatat(directory, name, &own, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(own.st_mode);
+}
+
 static int look_at(struct symbol_files *files, int directory, const char *path, const char *name,
 		   int depth)
 {
@@ -88,7 +100,7 @@ static int look_at(struct symbol_files *files, int directory, const char *path, 
 	string_append_char(&whole, '\0');
 	if (whole.failed)
 		err = -ENOMEM;
-	else if (S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
+	else if (depth < MAX_DEPTH && is_below(directory, name, &status))
 		err = look_through(files, whole.bytes, depth + 1);
 	else if (S_ISREG(status.st_mode))
 		err = add_file(files, directory, name, whole.bytes);

@@ -224,45 +224,6 @@ static void wait_for_block(struct viz_output *output, struct viz_process *proces
 	process->waiting_tid = tid;
 }
 
-static void range_add(struct viz_output *output, struct viz_process *process,
-		      const struct allocation *range)
-{
-	struct allocation old;
-
-	/* One that was not seen to end. */
-	ledger_remove(&process->ranges, range->addr, &old);
-	if (range->size_bytes && ledger_insert(&process->ranges, range))
-		output->err = -ENOMEM;
-}
-
-void viz_process_add(struct viz_output *output, struct viz_process *process,
-		     const struct allocation *allocation, uint64_t stream, uint64_t ts_ns)
-{
-	struct allocation kept = *allocation, range = *allocation;
-
-	kept.addr = range.context = allocation->id;
-	kept.context = allocation->addr;
-	kept.owner = stream;
-	kept.ts_ns = ts_ns;
-	kept.tid = process->round;
-	kept.id = range.id = make_addr(output, allocation->size_bytes);
-	range.stack = 0;
-	range.framework = allocation->framework != 0;
-	kept.framework = allocation->framework ? VIZ_SEGMENT : VIZ_WAITS;
-	if (ledger_insert(&process->live, &kept)) {
-		output->err = -ENOMEM;
-		return;
-	}
-	if (allocation->space == MS_SPACE_DEVICE || allocation->space == MS_SPACE_POOL)
-		range_add(output, process, &range);
-	if (!kept.size_bytes)
-		return; /* nothing to see, and the viewer finds no segment for it */
-	if (kept.framework == VIZ_WAITS)
-		wait_for_block(output, process, &kept, allocation->tid);
-	else
-		put_kept(output, process, SNAPSHOT_SEGMENT_ALLOC, &kept, ts_ns);
-}
-
 static void block_end(struct viz_output *output, struct viz_process *process, uint64_t addr,
 		      uint64_t ts_ns)
 {
@@ -283,6 +244,59 @@ static void range_end(struct viz_output *output, struct viz_process *process,
 	while ((block = ledger_first(&process->blocks, range->addr,
 				     range->addr + range->size_bytes)))
 		block_end(output, process, block->addr, ts_ns);
+}
+
+/* What lies there was not seen to end: it ends now, with its blocks. */
+static void range_replace(struct viz_output *output, struct viz_process *process, uint64_t addr,
+			  uint64_t ts_ns)
+{
+	const struct allocation *at = ledger_find(&process->ranges, addr);
+	struct allocation old;
+
+	if (!at)
+		return;
+	if (at->space == MS_SPACE_MAPPED)
+		viz_process_unmap(output, process, addr, 1, ts_ns);
+	else
+		viz_process_end(output, process, at->context, ts_ns);
+	if (ledger_remove(&process->ranges, addr, &old))
+		range_end(output, process, &old, ts_ns);
+}
+
+static void range_add(struct viz_output *output, struct viz_process *process,
+		      const struct allocation *range)
+{
+	range_replace(output, process, range->addr, range->ts_ns);
+	if (range->size_bytes && ledger_insert(&process->ranges, range))
+		output->err = -ENOMEM;
+}
+
+void viz_process_add(struct viz_output *output, struct viz_process *process,
+		     const struct allocation *allocation, uint64_t stream, uint64_t ts_ns)
+{
+	struct allocation kept = *allocation, range = *allocation;
+
+	kept.addr = range.context = allocation->id;
+	kept.context = allocation->addr;
+	kept.owner = stream;
+	kept.ts_ns = range.ts_ns = ts_ns;
+	kept.tid = process->round;
+	kept.id = range.id = make_addr(output, allocation->size_bytes);
+	range.stack = 0;
+	range.framework = allocation->framework != 0;
+	kept.framework = allocation->framework ? VIZ_SEGMENT : VIZ_WAITS;
+	if (ledger_insert(&process->live, &kept)) {
+		output->err = -ENOMEM;
+		return;
+	}
+	if (allocation->space == MS_SPACE_DEVICE || allocation->space == MS_SPACE_POOL)
+		range_add(output, process, &range);
+	if (!kept.size_bytes)
+		return; /* nothing to see, and the viewer finds no segment for it */
+	if (kept.framework == VIZ_WAITS)
+		wait_for_block(output, process, &kept, allocation->tid);
+	else
+		put_kept(output, process, SNAPSHOT_SEGMENT_ALLOC, &kept, ts_ns);
 }
 
 /* Without segment: the whole is to be replaced by what is in it. */

@@ -210,15 +210,34 @@ stacks_let_go() {
 	run grep -q generated functions.txt
 	[ "$status" -ne 0 ]
 	grep -q "which no other user can write" tool.log
-	jit_functions 644 0 tmpfs
-	grep -q '^generated::function ' functions.txt
-	# For one that is served by a program, which might not answer.
-	jit_functions 644 0 ramfs
-	run grep -q generated functions.txt
-	[ "$status" -ne 0 ]
 	jit_functions 644 65534
 	run grep -q generated functions.txt
 	[ "$status" -ne 0 ]
+	jit_functions 644 0 old
+	run grep -q generated functions.txt
+	[ "$status" -ne 0 ]
+	grep -q "is older than the program" tool.log
+}
+
+@test "names of generated code are read where no user's program decides how long that takes" {
+	local place
+	for place in tmpfs root; do
+		jit_functions 644 0 "$place"
+		grep -q '^generated::function ' functions.txt
+	done
+	for place in ramfs overlay bind; do
+		jit_functions 644 0 "$place"
+		assert_equal "$(wc -l < functions.txt)" 1
+		run grep -q generated functions.txt
+		[ "$status" -ne 0 ]
+	done
+}
+
+@test "generated functions at one place of two files of memory are two, and a name that comes late is shown" {
+	jit_functions 644 0 shared
+	assert_equal "$(cut -d' ' -f1 functions.txt | xargs)" "generated::function generated::other"
+	jit_functions 644 0 late
+	[[ $(tail -1 functions.txt) == "generated::function "* ]]
 }
 
 @test "tables of large files are kept for the next trace, and not used if they are damaged" {

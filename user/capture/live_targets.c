@@ -389,7 +389,7 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	target_attach(&live->targets, target, NULL);
 	pythons_forget(&live->pythons, target->pid);
 	look_for_python(live, target);
-	stack_taker_look(live->stacks, target->pid);
+	stack_taker_executed(live->stacks, target->pid, process->event.ts_ns);
 	live_announce_if_late(live, target, process->event.ts_ns, now_ns,
 			      MS_ATTACH_RUNNING | MS_ATTACH_BEGUN);
 	feed_missed_objects(live, target);

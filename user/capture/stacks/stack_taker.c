@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/demangle.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -16,15 +17,19 @@
 #include "capture/stacks/jit_names.h"
 #include "capture/stacks/modules.h"
 #include "capture/targets/load_prediction.h"
+#include "host/proc.h"
 #include "symbols/python_stack.h"
 
 #define MAX_FRAMES 262144 /* different ones: as many as the ledger keeps */
 
+/* What `frames` has of a frame besides its first id. */
 #define IDS_SHIFT 32
+#define NAMELESS (1ull << 63) /* of code that may get a name yet */
 
 struct process {
 	pid_t pid;
-	bool is_stale; /* it has mapped more since */
+	uint64_t number; /* no other program has it, whatever its pid; from 1 on */
+	bool is_stale;   /* it has mapped more since */
 	struct code_map map;
 	struct jit_names jit;
 };
@@ -36,8 +41,10 @@ struct stack_taker {
 	struct process **processes;
 	size_t count, capacity;
 	bool stale;        /* one of them is */
-	struct map frames; /* hash of what a frame is -> its id, and IDS_SHIFT: how many follow */
+	struct map frames; /* hash of what a frame is -> its id, and the bits above */
 	uint32_t frame_ids;
+	uint64_t programs;          /* there were */
+	uint64_t jit_bytes;         /* names of generated code take */
 	struct string record, name; /* scratch */
 	struct source_line lines[SOURCE_LINES_MOST];
 };
@@ -54,6 +61,22 @@ static struct process *find(const struct stack_taker *taker, pid_t pid)
 	return NULL;
 }
 
+/* It has begun then (CLOCK_REALTIME; 0: not known). */
+static void begin(struct stack_taker *taker, struct process *process, uint64_t since_ns)
+{
+	process->number = ++taker->programs;
+	jit_names_begin(&process->jit, &taker->jit_bytes, since_ns);
+}
+
+static uint64_t start_of(pid_t pid)
+{
+	struct proc_info info;
+
+	if (proc_read(pid, &info))
+		return 0;
+	return info.start_ns - clock_boottime_offset_ns() + clock_realtime_offset_ns();
+}
+
 static struct process *add(struct stack_taker *taker, pid_t pid)
 {
 	struct process *process = find(taker, pid);
@@ -67,6 +90,7 @@ static struct process *add(struct stack_taker *taker, pid_t pid)
 	if (!process)
 		return NULL;
 	process->pid = pid;
+	begin(taker, process, start_of(pid));
 	taker->processes[taker->count++] = process;
 	return process;
 }
@@ -113,6 +137,16 @@ void stack_taker_look(struct stack_taker *taker, pid_t pid)
 		look(taker, process);
 }
 
+void stack_taker_executed(struct stack_taker *taker, pid_t pid, uint64_t ts_ns)
+{
+	struct process *process = taker ? add(taker, pid) : NULL;
+
+	if (!process)
+		return;
+	begin(taker, process, ts_ns + clock_realtime_offset_ns());
+	look(taker, process);
+}
+
 void stack_taker_mapped(struct stack_taker *taker, pid_t pid)
 {
 	struct process *process = taker ? find(taker, pid) : NULL;
@@ -157,8 +191,6 @@ void stack_taker_forget(struct stack_taker *taker, pid_t pid)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-#define NO_FILE (1ull << 63)
-
 /* Generated code may lie in a file, too, that is nothing but memory (memfd, /dev/zero). */
 static struct module *file_of(const struct code_range *range)
 {
@@ -167,14 +199,19 @@ static struct module *file_of(const struct code_range *range)
 	return module && module->fd >= 0 && !module->image.segments_count ? NULL : module;
 }
 
-/* Ids of frames are given by what they are: two processes that have mapped one file share them. */
-static uint64_t key_of(const struct ms_event *event, const struct ms_stack_frame *frame,
-		       const struct code_range *range, uint64_t place)
+/*
+ * Ids of frames are given by what they are: two processes that have mapped one file share them.
+ * Code in no file is what it is at its address, in its process and program.
+ */
+static uint64_t key_of(const struct ms_event *event, const struct process *process,
+		       const struct ms_stack_frame *frame, const struct code_range *range)
 {
 	const struct module *module = file_of(range);
 	const struct {
-		uint64_t module, place, kind;
-	} what = { module ? module->number : NO_FILE | event->pid, place,
+		uint64_t module, pid, program, place, kind;
+	} what = { module ? module->number : 0, module ? 0 : event->pid,
+		   module || !process ? 0 : process->number,
+		   module ? frame->address - range->start + range->offset : frame->address,
 		   (uint64_t)frame->kind << 8 | frame->flags };
 
 	return string_hash(map_secret(), &what, sizeof(what));
@@ -366,6 +403,15 @@ static bool is_hidden(const struct stack_taker *taker, const struct ms_event *ev
 	return code && python_code_is_own(code);
 }
 
+/* Whether the program has said in the meantime what the code is. */
+static bool has_name_now(struct process *process, const struct ms_stack_frame *from, uint64_t back)
+{
+	uint32_t offset;
+
+	return process &&
+	       jit_names_find(&process->jit, process->pid, from->address - back, &offset);
+}
+
 /*
  * Puts the ids of a frame, of which the new ones are fed, and of those that were put into its code:
  * at most `room`, which is not 0. Returns how many.
@@ -377,24 +423,27 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	const uint64_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
 	const struct code_range *range =
 		process ? code_map_find(&process->map, from->address - back) : NULL;
-	const uint64_t place = range ? from->address - range->start + range->offset : from->address;
-	const uint64_t key = key_of(event, from, range, place),
+	const uint64_t key = key_of(event, process, from, range),
 		       *known = map_get(&taker->frames, key);
+	const bool has_room = taker->frames.count < MAX_FRAMES && taker->frame_ids < MAX_FRAMES;
 	struct ms_frame_record frame = { .event = *event,
 					 .kind = from->kind,
 					 .flags = from->flags };
 	uint32_t first = taker->frame_ids + 1;
+	uint64_t nameless;
 	size_t count = 0;
 
-	if (known) {
+	if (known && !(*known & NAMELESS && has_room && has_name_now(process, from, back))) {
 		first = (uint32_t)*known;
-		count = *known >> IDS_SHIFT;
-	} else if (taker->frames.count < MAX_FRAMES && taker->frame_ids < MAX_FRAMES) {
+		count = (*known & ~NAMELESS) >> IDS_SHIFT;
+	} else if (has_room) {
 		frame.event.type = MS_TYPE_FRAME;
 		frame.id = first;
 		*err = name_native(taker, process, from, range, &frame, &count);
 		taker->frame_ids += count;
-		if (map_set(&taker->frames, key, first | (uint64_t)count << IDS_SHIFT))
+		/* Its name, which was made last, is a zero byte. */
+		nameless = !file_of(range) && taker->name.length <= 1 ? NAMELESS : 0;
+		if (map_set(&taker->frames, key, first | (uint64_t)count << IDS_SHIFT | nameless))
 			count = 0;
 	}
 	if (!count)

@@ -41,10 +41,11 @@ void stack_taker_expect(struct stack_taker *taker, pid_t pid, const char *progra
 void stack_taker_wait(struct stack_taker *taker, int ms);
 
 /*
- * Looks at what a process has mapped: one that begins to be traced, or has executed a program. All
- * of these do nothing without a taker.
+ * Looks at what a process has mapped: one that begins to be traced; one that has executed a program
+ * then (CLOCK_MONOTONIC). All of these do nothing without a taker.
  */
 void stack_taker_look(struct stack_taker *taker, pid_t pid);
+void stack_taker_executed(struct stack_taker *taker, pid_t pid, uint64_t ts_ns);
 
 /* A process has mapped code: it is looked at again with the next stack_taker_refresh(). */
 void stack_taker_mapped(struct stack_taker *taker, pid_t pid);

@@ -259,6 +259,27 @@ assert_storm() {
 	assert_equal "$(jq -c 'select(.type == "object") | .action' run.ndjson | sort | uniq -c | grep -c closed)" 1
 }
 
+@test "files that a child has open are not closed" {
+	local line
+
+	MOMENTS=0
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -f -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	exec 6> to 7< from
+	for line in round leave drop; do
+		storm_says $line
+		before=$(answers)
+		wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+		"$MEMSCOPE" mark -q "step-$((MOMENTS - 1))-kept"
+	done
+	finish
+	assert_storm 1
+	assert_equal "$(at 1-kept '.driver.device.live_bytes')" "$(at 1 '.driver.device.live_bytes')"
+	[ "$(at 1-kept '.driver.device.live_bytes')" -gt 0 ]
+	assert_equal "$(at 2-kept '.driver.device.live_bytes')" 0
+}
+
 @test "drivers of four generations" {
 	local version tool=$MEMSCOPE
 

@@ -129,12 +129,34 @@ static void test_own_descriptors(void **state)
 	assert_int_equal(nvidia_files_scan(1 << 30, &majors, &files), -ESRCH);
 }
 
+static void test_whether_files_may_be_the_same(void **state)
+{
+	const struct nvidia_files none = { 0 }, control = { .control = 1 };
+	const struct nvidia_files first = { .control = 1, .devices = 1, .minors = { 1 } };
+	const struct nvidia_files both = { .control = 1, .devices = 2, .minors = { 3 } };
+	const struct nvidia_files far = { .control = 1, .devices = 1, .minors = { 0, 1 } };
+
+	(void)state;
+	assert_false(nvidia_files_may_share(&first, &none));
+	assert_false(nvidia_files_may_share(&none, &none));
+	assert_true(nvidia_files_may_share(&first, &both));
+	assert_true(nvidia_files_may_share(&both, &first));
+	assert_false(nvidia_files_may_share(&both, &far));
+	/* It is not known which devices it had. */
+	assert_true(nvidia_files_may_share(&none, &far));
+	assert_true(nvidia_files_may_share(&first, &control));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_majors),      cmocka_unit_test(test_device_numbers),
-		cmocka_unit_test(test_information), cmocka_unit_test(test_strange_information),
-		cmocka_unit_test(test_versions),    cmocka_unit_test(test_own_descriptors),
+		cmocka_unit_test(test_majors),
+		cmocka_unit_test(test_device_numbers),
+		cmocka_unit_test(test_information),
+		cmocka_unit_test(test_strange_information),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_own_descriptors),
+		cmocka_unit_test(test_whether_files_may_be_the_same),
 	};
 
 	return unit_run("nvidia_files", tests);

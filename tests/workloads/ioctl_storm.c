@@ -9,6 +9,7 @@
  *   fork, pass   a child asks for memory for a client of its parent, by the file that it has
  *                inherited, or been handed by a socket. It says "child PID", and waits for a line.
  *   close        all files are closed, and opened again; the clients are gone
+ *   leave, drop  all files are closed, but a child has them; the child is killed, and clients gone
  *   kill         it kills itself
  *
  * usage: ioctl_storm DIRECTORY IOCTLS [LAYOUT]    IOCTLS: of each thread in a round; LAYOUT: the
@@ -291,14 +292,37 @@ static void open_control(const char *directory)
 		exit(1);
 }
 
-static void close_all(void)
+static void forget_all(void)
 {
 	uint32_t i;
 
-	close(control);
 	others_bytes = others_objects = 0;
 	for (i = 0; i < THREADS; i++)
 		memset(workers[i].devices, 0, sizeof(workers[i].devices));
+}
+
+static void close_all(void)
+{
+	close(control);
+	forget_all();
+}
+
+static pid_t keeper;
+
+/* A child has the file open still. */
+static void leave(void)
+{
+	keeper = fork();
+	while (!keeper)
+		pause();
+	close(control);
+}
+
+static void drop(void)
+{
+	kill(keeper, SIGKILL);
+	waitpid(keeper, NULL, 0);
+	forget_all();
 }
 
 static void reopen(const char *directory)
@@ -336,10 +360,14 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
-		if (!is_open)
+		if (!is_open && strcmp(line, "drop\n") != 0)
 			reopen(argv[1]);
-		is_open = strcmp(line, "close\n");
-		if (!is_open)
+		is_open = !strstr("close\nleave\ndrop\n", line);
+		if (!strcmp(line, "leave\n"))
+			leave();
+		else if (!strcmp(line, "drop\n"))
+			drop();
+		else if (!strcmp(line, "close\n"))
 			close_all();
 		else if (!strcmp(line, "fork\n") || !strcmp(line, "pass\n"))
 			share(line[0] == 'p');

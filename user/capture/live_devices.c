@@ -54,21 +54,23 @@ static int feed_snapshot(struct live *live)
 
 /*
  * Who has closed the driver's files and goes on holds nothing any more, and has made no ioctl that
- * says so. Looked for as often as NVML is asked, whose numbers are held against what is held.
+ * says so. Looked for as often as NVML is asked, whose numbers are held against what is held. They
+ * were closed before they were looked for; what is asked for meanwhile is later.
  */
 static int feed_closed(struct live *live)
 {
 	const struct targets *targets = &live->targets;
+	const uint64_t now_ns = clock_monotonic_ns();
 	size_t i;
 
 	for (i = 0; i < targets->count && !live->err; i++) {
 		struct target *target = targets->targets[i];
 		struct ms_object record;
 
-		if (!target_ioctl_closed(target))
+		if (!target_ioctl_closed(targets, target, now_ns))
 			continue;
 		target->ioctl.asked = false;
-		record = record_objects(target, MS_OBJECT_CLOSED, clock_monotonic_ns());
+		record = record_objects(target, MS_OBJECT_CLOSED, now_ns);
 		live_feed(live, &record, sizeof(record));
 	}
 	return live->err;

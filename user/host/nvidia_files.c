@@ -284,3 +284,17 @@ bool nvidia_files_has(const struct nvidia_files *files, uint32_t minor)
 {
 	return minor < NVIDIA_MINORS && files->minors[minor / 64] >> minor % 64 & 1;
 }
+
+bool nvidia_files_may_share(const struct nvidia_files *own, const struct nvidia_files *others)
+{
+	size_t i;
+
+	if (!nvidia_files_any(others))
+		return false;
+	if (!own->devices || !others->devices)
+		return true;
+	for (i = 0; i < sizeof(own->minors) / sizeof(*own->minors); i++)
+		if (own->minors[i] & others->minors[i])
+			return true;
+	return false;
+}

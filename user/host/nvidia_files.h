@@ -71,4 +71,10 @@ int nvidia_files_scan(pid_t pid, const struct nvidia_majors *majors, struct nvid
 bool nvidia_files_any(const struct nvidia_files *files);
 bool nvidia_files_has(const struct nvidia_files *files, uint32_t minor);
 
+/*
+ * Whether a process with `others` may have a file that one had, too, which had `own`: not if both
+ * have files of devices, and of none the same.
+ */
+bool nvidia_files_may_share(const struct nvidia_files *own, const struct nvidia_files *others);
+
 #endif /* MEMSCOPE_HOST_NVIDIA_FILES_H */

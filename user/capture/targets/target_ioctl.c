@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "capture/targets/target.h"
 #include "host/nvidia_files.h"
+#include "host/proc.h"
 
 void target_ioctl_init(struct target_ioctl *ioctl)
 {
@@ -96,7 +97,66 @@ void target_ioctl_attach(struct targets *targets, struct target *target)
 		ioctl->missed_ns = clock_monotonic_ns();
 }
 
-bool target_ioctl_closed(const struct target *target)
+/* Looks for its files, once in a round. Returns as has_files(). */
+static int look(struct target *target, uint64_t round_ns)
 {
-	return target->ioctl.asked && !has_files(target);
+	const struct nvidia_majors majors = nvidia_majors_read();
+	struct target_ioctl *ioctl = &target->ioctl;
+	int err;
+
+	if (ioctl->looked_ns == round_ns)
+		return nvidia_files_any(&ioctl->files);
+	err = nvidia_files_scan(target->pid, &majors, &ioctl->files);
+	if (err) {
+		ioctl->files = (struct nvidia_files){ 0 };
+		return err;
+	}
+	ioctl->looked_ns = round_ns;
+	if (!nvidia_files_any(&ioctl->files))
+		return 0;
+	ioctl->had = ioctl->files;
+	return 1;
+}
+
+#define MOST_CHILDREN 256 /* that are looked at; if there are more, one may have the file */
+
+struct sharing {
+	const struct nvidia_files *had;
+	struct nvidia_majors majors;
+	size_t children;
+};
+
+/* Children of it may have the file, too, which it has closed itself since. */
+static int visit_child(pid_t pid, void *context)
+{
+	struct sharing *sharing = context;
+	struct nvidia_files files;
+
+	if (++sharing->children > MOST_CHILDREN)
+		return 1;
+	if (!nvidia_files_scan(pid, &sharing->majors, &files) &&
+	    nvidia_files_may_share(sharing->had, &files))
+		return 1;
+	return proc_each_child(pid, visit_child, sharing) > 0;
+}
+
+static bool is_shared(const struct targets *targets, const struct target *target, uint64_t round_ns)
+{
+	struct sharing sharing = { &target->ioctl.had, nvidia_majors_read(), 0 };
+	size_t i;
+
+	for (i = 0; i < targets->count; i++) {
+		struct target *other = targets->targets[i];
+
+		if (other != target && look(other, round_ns) > 0 &&
+		    nvidia_files_may_share(&target->ioctl.had, &other->ioctl.files))
+			return true;
+	}
+	return proc_each_child(target->pid, visit_child, &sharing) > 0;
+}
+
+bool target_ioctl_closed(const struct targets *targets, struct target *target, uint64_t round_ns)
+{
+	return target->ioctl.asked && !look(target, round_ns) &&
+	       !is_shared(targets, target, round_ns);
 }

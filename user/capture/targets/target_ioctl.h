@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "capture/attach/attachment.h"
+#include "host/nvidia_files.h"
 
 struct target;
 struct targets;
@@ -24,7 +25,10 @@ struct target_ioctl {
 	 */
 	uint64_t missed_ns;
 	bool missed_said;
-	bool asked; /* the driver for objects, which it may still have */
+	bool asked;                /* the driver for objects, which it may still have */
+	uint64_t looked_ns;        /* the round in which its files were looked for */
+	struct nvidia_files files; /* those that it had then */
+	struct nvidia_files had;   /* the last ones */
 };
 
 void target_ioctl_init(struct target_ioctl *ioctl);
@@ -36,8 +40,12 @@ void target_ioctl_executed(struct target_ioctl *ioctl, bool by_first_thread, uin
 /* A file that it has mapped, or will: the first one that exports ioctl() is its C library. */
 void target_ioctl_note(struct target_ioctl *ioctl, const struct library *library, int fd);
 
-/* Whether it had asked for objects, and has closed all files of the driver since. */
-bool target_ioctl_closed(const struct target *target);
+/*
+ * Whether it had asked for objects, and has closed all files of the driver since. The driver ends
+ * them with the last descriptor of the open file: not if a child or another target may have one.
+ * `round_ns` is the same for all targets that are looked at one after the other.
+ */
+bool target_ioctl_closed(const struct targets *targets, struct target *target, uint64_t round_ns);
 
 /*
  * Attaches, once the C library is known and the process has CUDA; at once if somebody has named the

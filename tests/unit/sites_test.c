@@ -455,6 +455,26 @@ static void test_without_chance_there_is_no_error(void **state)
 	finish(&f);
 }
 
+/* Chance chose the block, but its stack found no place: the sum lacks it. */
+static void test_what_chance_chose_in_vain_is_counted(void **state)
+{
+	union record record = record_tensor(0x1000, 1024, 1024);
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	record.tensor.flags = MS_TENSOR_CHANCE;
+	feed(&f, record);
+	assert_int_equal(f.sites.lost_tensors, 0);
+	record = record_tensor(0x2000, 1024, 2048);
+	record.tensor.flags = MS_TENSOR_CHANCE | MS_TENSOR_STACK;
+	record.event.stack = 12345;
+	feed(&f, record);
+	assert_int_equal(f.sites.lost_tensors, 1);
+	assert_int_equal(f.sites.unknown_tensors, 1);
+	finish(&f);
+}
+
 static void test_the_frame_that_tells_most(void **state)
 {
 	struct fixture f;
@@ -487,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_tensors_that_are_there_already),
 		cmocka_unit_test(test_estimates_are_right_on_average_and_within_their_error),
 		cmocka_unit_test(test_without_chance_there_is_no_error),
+		cmocka_unit_test(test_what_chance_chose_in_vain_is_counted),
 		cmocka_unit_test(test_the_frame_that_tells_most),
 	};
 

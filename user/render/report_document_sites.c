@@ -132,6 +132,20 @@ static void put_tensor_row(struct document *document, const struct stacks *stack
 	document_row_end(document);
 }
 
+/* What the estimates lack, whatever their error is. */
+static void put_lost(struct document *document, uint64_t lost)
+{
+	if (!lost)
+		return;
+	string_append_count(&document->text, lost, "block below 1 MiB that was taken by chance is",
+			    "blocks below 1 MiB that were taken by chance are");
+	string_append_text(&document->text,
+			   " in no row, because there was no room for more call stacks: rows may"
+			   " be too small by more than the error. Record for a shorter time, or"
+			   " fewer processes.");
+	document_paragraph(document);
+}
+
 static void put_tensors(struct document *document, const struct report_recording *recording)
 {
 	static const struct document_column columns[] = {
@@ -156,6 +170,7 @@ static void put_tensors(struct document *document, const struct report_recording
 	for (i = 0; rows && i < count && i < document->top; i++)
 		put_tensor_row(document, &recording->state->stacks, &rows[i]);
 	document_table_end(document);
+	put_lost(document, recording->sites.lost_tensors);
 	free(rows);
 }
 

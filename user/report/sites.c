@@ -250,7 +250,10 @@ static int apply_block(struct sites *sites, const struct state *state, uint64_t 
 	if (note_chance(sites, process, block))
 		return -ENOMEM;
 	if (!block->bytes || !stack) {
-		sites->unknown_tensors += given && block->bytes && !block->by_chance;
+		/* Chance chose one that has a stack's number all the same. */
+		given = given && block->bytes && (!block->by_chance || block->stack);
+		sites->unknown_tensors += given;
+		sites->lost_tensors += given && block->by_chance;
 		return 0;
 	}
 	count = tensor_sites(sites, process, stack, places);

@@ -49,8 +49,9 @@ struct sites {
 	struct map places;    /* of process and what its calls have in common -> position */
 	struct map processes; /* event_process_key() -> position of its newest site */
 	struct string_table owners;
-	struct site_ends ends; /* of all allocations */
-	uint64_t unknown_tensors;
+	struct site_ends ends;    /* of all allocations */
+	uint64_t unknown_tensors; /* whose stack should be known, and is not */
+	uint64_t lost_tensors; /* of them, those that chance chose: the error does not have them */
 	uint64_t events, effort; /* blocks that were looked at again */
 	bool inexact;            /* what is live: that would have taken too long */
 	uint64_t others;         /* sites that found no place */

@@ -69,7 +69,7 @@ oom"
 private-pool pool.py:$(line_of pool 'blocks = [mib')"
 	"$MEMSCOPE" report -q -f text run.mscope | tr -s ' \n' ' ' > text
 	"$MEMSCOPE" report -q --fail-on private-pool -o /dev/null run.mscope 2> said || true
-	tr -s ' \n' ' ' < said | grep -q 'keeps 640 MiB in 16 segments without any block that only a private pool can use'
+	tr -s ' \n' ' ' < said | grep -q 'keeps 640 MiB in 16 segments without any block: they are a private pool'"'"'s'
 	# It would not help.
 	[ "$(grep -c 'empty its cache' text)" -eq 0 ]
 	concluded 1024 0 pool released

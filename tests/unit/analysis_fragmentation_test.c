@@ -200,6 +200,33 @@ static void run_private_pool(struct run *run)
 	fail_and_run_out(run, 100 * MIB);
 }
 
+static void capture(struct run *run, const char *function)
+{
+	feed(run, record_stream(7, record_call(function)));
+	wait_for(run, US);
+}
+
+/* While a graph is captured, PyTorch gives back nothing: it may be any pool's. */
+static void run_out_in_a_capture(struct run *run)
+{
+	uint64_t addr;
+
+	begin(run);
+	addr = take(run, 10 * SEGMENT);
+	give(run, addr, 10 * SEGMENT);
+	get_back(run, addr, 10 * SEGMENT);
+	capture(run, "cuStreamBeginCapture_v2");
+	fail_and_run_out(run, 100 * MIB);
+}
+
+static void run_out_after_a_capture(struct run *run)
+{
+	begin(run);
+	capture(run, "cuStreamBeginCapture_v2");
+	capture(run, "cuStreamEndCapture");
+	run_private_pool(run);
+}
+
 /* Half of what it has is in pieces, and it has to take more; nothing fails. */
 static void run_pieces(struct run *run)
 {
@@ -246,7 +273,9 @@ static const struct program programs[] = {
 	{ "a piece is large enough", run_other_pool, { RAN_OUT(L) }, 1 },
 	{ "a retry that works", run_retry, { RAN_OUT(H) }, 1 },
 	{ "cached, and another needs it", run_cached, { { FINDING_CACHE_KEPT, H, 10 * SEGMENT }, RAN_OUT(H) }, 2 },
-	{ "a private pool", run_private_pool, { { FINDING_PRIVATE_POOL, H, 10 * SEGMENT }, RAN_OUT(H) }, 2 },
+	{ "a private pool", run_private_pool, { { FINDING_PRIVATE_POOL, M, 10 * SEGMENT }, RAN_OUT(H) }, 2 },
+	{ "in a capture", run_out_in_a_capture, { RAN_OUT(H) }, 1 },
+	{ "after a capture", run_out_after_a_capture, { { FINDING_PRIVATE_POOL, M, 10 * SEGMENT }, RAN_OUT(H) }, 2 },
 	{ "in pieces, and nothing failed", run_pieces, { { FINDING_FRAGMENTATION, M, 0 } }, 1 },
 	{ "a small part is in pieces", run_few_pieces, {}, 0 },
 	/* clang-format on */

@@ -144,6 +144,42 @@ static void test_pinned(void **state)
 	state_fini(&a.s.state);
 }
 
+/* With a block that takes all of it. */
+static void take_from(struct allocator *a, uint32_t stack, uint64_t addr, uint64_t bytes)
+{
+	const union record record = record_on(0, record_alloc("cuMemAlloc_v2", addr, bytes));
+
+	apply(&a->s, record_called_from(stack, record));
+	a->reserved += bytes;
+	give(a, addr, bytes);
+}
+
+/* Those that have no block come from another place than the largest. */
+static void test_where_empty_ones_come_from(void **state)
+{
+	struct allocator a = { 0 };
+	struct tensor_segments found;
+	uint64_t i;
+
+	(void)state;
+	take_from(&a, 7, A, 10 * SEGMENT);
+	take_from(&a, 8, A + 20 * SEGMENT, SEGMENT);
+	take_from(&a, 9, A + 22 * SEGMENT, SEGMENT);
+	take_from(&a, 9, A + 24 * SEGMENT, SEGMENT);
+	for (i = 20; i <= 24; i += 2)
+		get_back(&a, A + i * SEGMENT, SEGMENT);
+	found = now(&a);
+	assert_int_equal(found.empties_count, 2);
+	assert_int_equal(found.empties[0].stack, 9);
+	assert_int_equal(found.empties[0].segments, 2);
+	assert_int_equal(found.empties[0].bytes, 2 * SEGMENT);
+	assert_int_equal(found.empties[1].stack, 8);
+	assert_false(found.is_capturing);
+	apply(&a.s, record_stream(7, record_call("cuStreamBeginCapture_v2")));
+	assert_true(now(&a).is_capturing);
+	state_fini(&a.s.state);
+}
+
 static void test_full(void **state)
 {
 	struct allocator a = { 0 };
@@ -518,6 +554,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pinned),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_where_empty_ones_come_from),
 		cmocka_unit_test(test_retry),
 		cmocka_unit_test(test_cached),
 		cmocka_unit_test(test_mapped),

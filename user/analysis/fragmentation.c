@@ -165,7 +165,9 @@ static int report_cached(struct process_activity *activity, const struct tensor_
 
 /*
  * PyTorch gives back all segments without blocks before it says that there is none left, but for
- * those of private pools.
+ * those of private pools. While a CUDA graph is captured, and in torch.cuda.use_mem_pool(), it
+ * gives back none (release_cached_blocks() is for when captures_underway is empty): then these may
+ * be of any pool. Only captures are seen.
  */
 int fragmentation_report_private(struct process_activity *activity,
 				 const struct analysis_options *options, struct findings *findings)
@@ -181,12 +183,16 @@ int fragmentation_report_private(struct process_activity *activity,
 		struct finding finding;
 
 		if (!at || device->framework != MS_FRAMEWORK_PYTORCH ||
-		    !tensor_segments_are_cached(at))
+		    !tensor_segments_are_cached(at) || at->is_capturing)
 			continue;
 		begin(activity, FINDING_PRIVATE_POOL, device, at, &finding);
 		finding.bytes = at->empty_bytes;
 		say_cached(at, &finding);
 		lower(&finding, tensors, at);
+		finding_lower(
+			&finding, FINDING_MEDIUM,
+			"inside torch.cuda.use_mem_pool(), or a capture that began before it was"
+			" traced, PyTorch gives back nothing");
 		err = findings_add(findings, &finding);
 	}
 	return err;

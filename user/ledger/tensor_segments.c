@@ -7,10 +7,10 @@
 
 #include "base/memory.h"
 #include "ledger/state.h"
+#include "ledger/tensor_places.h"
 #include "ledger/views.h"
 
 #define SIZES 16384 /* kinds of blocks that are told apart while they are counted */
-#define PLACES 64   /* that segments come from, likewise */
 
 /* Bytes from `addr` to before `end`: a block, or a segment. */
 struct span {
@@ -31,8 +31,7 @@ struct sweep {
 	size_t sizes_count, sizes_capacity, seen_capacity;
 	struct map size_places; /* what a kind has in common -> position */
 	uint64_t sizes_more;
-	struct tensor_site places[PLACES];
-	size_t places_count;
+	struct tensor_places sparse, empty; /* where segments come from */
 };
 
 /* ---- what it says ---------------------------------------------------------------------------- */
@@ -256,24 +255,6 @@ static void pin_add(struct sweep *sweep, const struct span *block, uint64_t segm
 	*seen = segment;
 }
 
-static void place_add(struct sweep *sweep, const struct span *segment)
-{
-	size_t i;
-
-	for (i = 0; i < sweep->places_count; i++)
-		if (sweep->places[i].stack == segment->stack)
-			break;
-	if (i == PLACES) {
-		sweep->out->sites_more++;
-		return;
-	}
-	if (i == sweep->places_count)
-		sweep->places[sweep->places_count++] =
-			(struct tensor_site){ .stack = segment->stack };
-	sweep->places[i].segments++;
-	sweep->places[i].bytes += segment->end - segment->addr;
-}
-
 /* `first` is its first block, and `used` are the bytes of all. */
 static void sparse_add(struct sweep *sweep, const struct span *segment, uint64_t number,
 		       size_t first, uint64_t used)
@@ -289,7 +270,7 @@ static void sparse_add(struct sweep *sweep, const struct span *segment, uint64_t
 		out->pins_blocks++;
 		pin_add(sweep, &sweep->blocks[i], number);
 	}
-	place_add(sweep, segment);
+	tensor_places_add(&sweep->sparse, segment->stack, segment->end - segment->addr);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -306,6 +287,7 @@ static void segment_count(struct sweep *sweep, const struct span *segment, uint6
 	if (!used) {
 		out->empty++;
 		out->empty_bytes += bytes;
+		tensor_places_add(&sweep->empty, segment->stack, bytes);
 		if (bytes > out->largest_empty)
 			out->largest_empty = bytes;
 		return;
@@ -356,14 +338,6 @@ static int compare_pins(const void *a, const void *b)
 	return order;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct tensor_site *first = a, *second = b;
-	int order = (first->bytes < second->bytes) - (first->bytes > second->bytes);
-
-	return order ? order : (first->stack > second->stack) - (first->stack < second->stack);
-}
-
 static void list_largest(struct sweep *sweep)
 {
 	struct tensor_segments *out = sweep->out;
@@ -375,11 +349,8 @@ static void list_largest(struct sweep *sweep)
 	for (i = 0; i < out->pins_count; i++)
 		out->pins[i] = sweep->sizes[i];
 	out->pins_more = sweep->sizes_count - out->pins_count + (sweep->sizes_more > 0);
-	qsort(sweep->places, sweep->places_count, sizeof(*sweep->places), compare_places);
-	out->sites_count = sweep->places_count < TENSOR_SITES ? sweep->places_count : TENSOR_SITES;
-	memcpy(out->sites, sweep->places, out->sites_count * sizeof(*out->sites));
-	for (i = out->sites_count; i < sweep->places_count; i++)
-		out->sites_more += sweep->places[i].segments;
+	out->sites_count = tensor_places_list(&sweep->sparse, out->sites, &out->sites_more);
+	out->empties_count = tensor_places_list(&sweep->empty, out->empties, &out->empties_more);
 }
 
 /* ---- what is drawn --------------------------------------------------------------------------- */
@@ -566,7 +537,8 @@ int tensor_segments_take(const struct process *process, const struct tensor_devi
 
 	*segments = (struct tensor_segments){ .allocated = device->allocated,
 					      .reserved = device->reserved,
-					      .before_bytes = tensor_device_before(device) };
+					      .before_bytes = tensor_device_before(device),
+					      .is_capturing = process->captures.count };
 	if (!sweep)
 		return err;
 	sweep->out = segments;

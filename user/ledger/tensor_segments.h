@@ -16,7 +16,7 @@ struct tensor_device;
 
 #define TENSOR_CLASSES 48 /* of free pieces, by the logarithm of their size; the last: and more */
 #define TENSOR_PINS 8     /* kinds of blocks that are listed */
-#define TENSOR_SITES 4    /* places that sparse segments come from, which are listed */
+#define TENSOR_SITES 4    /* places that sparse or empty segments come from, which are listed */
 #define TENSOR_STRIPS 48  /* segments that are drawn */
 #define TENSOR_CELLS 128  /* in so many equal parts */
 #define TENSOR_MAKERS 4   /* places that their blocks come from, which are told apart */
@@ -48,7 +48,7 @@ struct tensor_pin {
 	uint64_t segments; /* that they lie in */
 };
 
-/* Sparse segments that were taken from the driver at one place. */
+/* Segments that were taken from the driver at one place. */
 struct tensor_site {
 	uint32_t stack; /* id, of ledger/stacks.h; 0: not known */
 	uint64_t segments, bytes;
@@ -73,6 +73,7 @@ struct tensor_segments {
 	uint64_t outside_bytes;       /* in blocks that lie in no known segment */
 	bool has_device_free;         /* the program asked how much of the device was free, */
 	uint64_t device_free_bytes;   /* after the request had failed */
+	bool is_capturing;            /* a CUDA graph, on any stream of the process */
 
 	uint64_t count, bytes;            /* of the segments */
 	uint64_t mapped;                  /* how many of them are mapped pieces */
@@ -91,7 +92,10 @@ struct tensor_segments {
 	uint64_t pins_more; /* kinds of blocks that are not listed */
 	struct tensor_site sites[TENSOR_SITES];
 	size_t sites_count;
-	uint64_t sites_more;                       /* sparse segments from other places */
+	uint64_t sites_more;                      /* sparse segments from other places */
+	struct tensor_site empties[TENSOR_SITES]; /* the same of those without any block */
+	size_t empties_count;
+	uint64_t empties_more;
 	struct tensor_strip strips[TENSOR_STRIPS]; /* those with most free bytes, by address */
 	size_t strips_count;
 	uint32_t makers[TENSOR_MAKERS]; /* ids of stacks, of blocks that are drawn */

@@ -66,6 +66,9 @@ void finding_words_site(struct string *out, const struct report_recording *recor
 		append_pins(out, recording, numbered);
 	else if (numbered->finding->is_of_tensors)
 		string_append_text(out, "these were made in ");
+	else if (numbered->finding->rule == FINDING_PRIVATE_POOL)
+		string_append_format(out, "%s of these segments was taken from the driver in ",
+				     REPORT_SIZE(numbered->stack_bytes));
 	else if (numbered->stack_bytes)
 		string_append_format(out, "%s of what is live was allocated in ",
 				     REPORT_SIZE(numbered->stack_bytes));

@@ -61,6 +61,18 @@ static void find_pins(const struct report_recording *recording, struct report_fi
 	}
 }
 
+/* Where most of the segments without a block were taken from the driver. */
+static void find_empties(const struct report_recording *recording, struct report_finding *numbered)
+{
+	const struct tensor_segments *at = report_finding_segments(recording, numbered->finding);
+	size_t i;
+
+	for (i = 0; at && i < at->empties_count && !numbered->stack; i++) {
+		numbered->stack = stacks_find(&recording->state->stacks, at->empties[i].stack);
+		numbered->stack_bytes = numbered->stack ? at->empties[i].bytes : 0;
+	}
+}
+
 /* Where most of the time of its calls was spent. */
 static void find_calls(const struct report_recording *recording, uint64_t process,
 		       struct report_finding *numbered)
@@ -86,8 +98,9 @@ void report_finding_find_site(const struct report_recording *recording,
 		numbered->stack_bytes = finding->bytes;
 	} else if (finding->rule == FINDING_FRAGMENTATION)
 		find_pins(recording, numbered);
-	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK ||
-		 finding->rule == FINDING_PRIVATE_POOL)
+	else if (finding->rule == FINDING_PRIVATE_POOL)
+		find_empties(recording, numbered);
+	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
 		numbered->stack =
 			sites_fitting(&recording->sites, recording->state, process, finding->row,
 				      finding->bytes, &numbered->stack_bytes);

@@ -170,6 +170,7 @@ struct report_finding {
 	size_t first_evidence; /* number of the first line, from 1 */
 	/*
 	 * Of fragmentation: where the blocks were made that keep most segments, and their bytes.
+	 * Of a private pool: where most of its segments were taken from the driver, and how much.
 	 * Of a leak: where most of what is live was allocated, and how much. Of a bottleneck and of
 	 * copies: where the calls were made that took most time, and how long. NULL: not known.
 	 */

@@ -6,12 +6,30 @@
 #include "ledger/usage.h"
 #include "report/report.h"
 
-static bool has_cause(const struct report_recording *recording, enum oom_cause cause)
+/* Whether what the program caches then was PyTorch's, and could not be given back. */
+static bool is_private(const struct report_recording *recording, const struct analysis_oom *oom)
+{
+	size_t i;
+
+	for (i = 0; oom->cause == OOM_CACHED && i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding->rule == FINDING_PRIVATE_POOL && finding->pid == oom->pid &&
+		    finding->start_ns == oom->start_ns &&
+		    (oom->device < 0 || finding->device == oom->device))
+			return true;
+	}
+	return false;
+}
+
+static bool has_cause(const struct report_recording *recording, enum oom_cause cause,
+		      bool of_private)
 {
 	size_t i;
 
 	for (i = 0; i < recording->ooms_count; i++)
-		if (recording->ooms[i]->cause == cause)
+		if (recording->ooms[i]->cause == cause &&
+		    is_private(recording, recording->ooms[i]) == of_private)
 			return true;
 	return false;
 }
@@ -59,17 +77,13 @@ static const char *cause_suggestion(enum oom_cause of)
 }
 
 /* What PyTorch caches and cannot give back needs another answer than what it has not given back. */
-static const char *cause_suggestion_in(const struct report_recording *recording,
-				       enum oom_cause cause)
+static const char *oom_suggestion_of(enum oom_cause cause, bool of_private)
 {
-	size_t i;
-
-	for (i = 0; cause == OOM_CACHED && i < recording->findings_count; i++)
-		if (recording->findings[i].finding->rule == FINDING_PRIVATE_POOL)
-			return "What PyTorch keeps without using it belongs to private pools (CUDA"
-			       " graphs, torch.cuda.MemPool), and cannot be given back: the finding"
-			       " private-pool says how much, and from which line.";
-	return cause_suggestion(cause);
+	return of_private ?
+		       "What PyTorch keeps without using it belongs to private pools (CUDA graphs,"
+		       " torch.cuda.MemPool), or was not given back because a graph was being"
+		       " captured: the finding private-pool says how much, and from which line." :
+		       cause_suggestion(cause);
 }
 
 /* One for each cause that there is. */
@@ -77,9 +91,12 @@ static const char *oom_suggestion(const struct report_recording *recording, size
 {
 	enum oom_cause cause;
 
-	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++)
-		if (has_cause(recording, cause) && !i--)
-			return cause_suggestion_in(recording, cause);
+	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++) {
+		if (has_cause(recording, cause, false) && !i--)
+			return oom_suggestion_of(cause, false);
+		if (has_cause(recording, cause, true) && !i--)
+			return oom_suggestion_of(cause, true);
+	}
 	return NULL;
 }
 
@@ -226,7 +243,8 @@ const char *report_suggestion_of(const struct report_recording *recording,
 
 	if (finding->rule == FINDING_OOM)
 		return finding->oom < count ?
-			       cause_suggestion_in(recording, ooms[finding->oom].cause) :
+			       oom_suggestion_of(ooms[finding->oom].cause,
+						 is_private(recording, &ooms[finding->oom])) :
 			       NULL;
 	return special ? special : finding_rule_suggestion(finding->rule);
 }

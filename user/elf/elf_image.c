@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elf/elf_file.h"
 
 #define MAX_NOTES_BYTES 65536
-#define PAGE_BYTES 4096
 
 static void set_build_id(struct elf_image *image, const uint8_t *bytes, size_t length)
 {
@@ -100,14 +100,15 @@ bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t 
 
 bool elf_image_mapping(const struct elf_image *image, uint64_t offset, uint64_t *address)
 {
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	size_t i;
 
 	for (i = 0; i < image->segments_count; i++) {
 		const struct elf_code_segment *segment = &image->segments[i];
 
-		if (segment->offset - segment->offset % PAGE_BYTES != offset)
+		if (segment->offset - segment->offset % page_bytes != offset)
 			continue;
-		*address = segment->address - segment->offset % PAGE_BYTES;
+		*address = segment->address - segment->offset % page_bytes;
 		return true;
 	}
 	/* It is a part of one. */

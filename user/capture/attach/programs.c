@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "capture/attach/attacher.h"
 #include "capture/attach/who_layout.h"
 #include "capture/records/sources.h"
@@ -192,8 +193,9 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	size_stacks(skeleton, options);
 	set_markers(skeleton, options->markers);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
+	/* Soon after the machine has started, the kernel may not have any to give. */
 	if (getrandom(&skeleton->rodata->settings.secret, sizeof(uint64_t), GRND_NONBLOCK) < 0)
-		return -errno;
+		skeleton->rodata->settings.secret = map_secret();
 	skeleton->rodata->settings.test_device = device_number(nvidia_test_device());
 	size_rings(skeleton, options->ring_bytes, cpus);
 	return memscope_bpf__load(skeleton);

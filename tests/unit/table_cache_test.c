@@ -2,8 +2,11 @@
 /* Tables that are kept from one trace to the next, and what is done to the files of the cache. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,18 +20,19 @@ static char directory[] = "/tmp/table_cache_test.XXXXXX";
 static char path[200];
 static struct table_cache cache;
 
-static struct stat file_of(uint64_t inode)
+static struct table_cache_file file_of(uint64_t inode)
 {
-	return (struct stat){ .st_mode = S_IFREG | 0644,
-			      .st_dev = 7,
-			      .st_ino = inode,
-			      .st_size = 5 << 20,
-			      .st_ctim = { 1700000000, 123456789 } };
+	return (struct table_cache_file){ .status = { .st_mode = S_IFREG | 0644,
+						      .st_dev = 7,
+						      .st_ino = inode,
+						      .st_size = 5 << 20,
+						      .st_ctim = { 1700000000, 123456789 } },
+					  .build_id = "0123abcd" };
 }
 
 static void put(uint64_t inode)
 {
-	const struct stat file = file_of(inode);
+	const struct table_cache_file file = file_of(inode);
 	struct ms_unwind_row rows[ROWS];
 	const struct unwind_table table = { .rows = rows, .count = ROWS };
 	size_t i;
@@ -39,7 +43,7 @@ static void put(uint64_t inode)
 }
 
 /* The result of looking for it; what is found is right. */
-static int get_of(const struct stat *file)
+static int get_of(const struct table_cache_file *file)
 {
 	struct unwind_table table;
 	int err = table_cache_get(&cache, file, &table);
@@ -51,14 +55,14 @@ static int get_of(const struct stat *file)
 	}
 	assert_int_equal(table.count, ROWS);
 	for (i = 0; i < ROWS; i++)
-		assert_int_equal(table.rows[i].pc, i * file->st_ino);
+		assert_int_equal(table.rows[i].pc, i * file->status.st_ino);
 	unwind_table_fini(&table);
 	return 0;
 }
 
 static int get(uint64_t inode)
 {
-	const struct stat file = file_of(inode);
+	const struct table_cache_file file = file_of(inode);
 
 	return get_of(&file);
 }
@@ -99,20 +103,23 @@ static void test_a_table_is_there_again(void **state)
 
 static void test_a_file_that_has_changed_has_none(void **state)
 {
-	struct stat file = file_of(1);
+	struct table_cache_file file = file_of(1);
 
 	(void)state;
 	put(1);
-	file.st_ctim.tv_nsec++;
+	file.status.st_ctim.tv_nsec++;
 	assert_int_equal(get_of(&file), -ENOENT);
 	file = file_of(1);
-	file.st_mtim.tv_sec++;
+	file.status.st_mtim.tv_sec++;
 	assert_int_equal(get_of(&file), -ENOENT);
 	file = file_of(1);
-	file.st_size++;
+	file.status.st_size++;
 	assert_int_equal(get_of(&file), -ENOENT);
 	file = file_of(1);
-	file.st_dev++;
+	file.status.st_dev++;
+	assert_int_equal(get_of(&file), -ENOENT);
+	file = file_of(1);
+	file.build_id[7] = 'e';
 	assert_int_equal(get_of(&file), -ENOENT);
 	assert_int_equal(get(1), 0);
 }
@@ -135,7 +142,7 @@ static void test_a_damaged_entry_is_not_used(void **state)
 	put(1);
 	fd = open_entry(O_RDWR);
 	size = lseek(fd, 0, SEEK_END);
-	for (at = 0; at < size; at += at < 100 ? 1 : 997) {
+	for (at = 0; at < size; at += at < 240 ? 1 : 997) {
 		assert_int_equal(pread(fd, &byte, 1, at), 1);
 		byte ^= 1;
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
@@ -215,17 +222,51 @@ static void test_the_least_used_makes_room(void **state)
 	assert_int_equal(get(4), 0);
 }
 
+/* Who serves a file himself can say of it what he likes. */
+static void test_only_file_systems_of_the_kernel_count(void **state)
+{
+	struct table_cache_file file = file_of(1);
+
+	(void)state;
+	file.type = OVERLAYFS_SUPER_MAGIC;
+	assert_true(table_cache_wants(&cache, &file));
+	file.build_id[0] = '\0';
+	assert_false(table_cache_wants(&cache, &file));
+	file = file_of(1);
+	file.type = FUSE_SUPER_MAGIC;
+	assert_false(table_cache_wants(&cache, &file));
+	file.type = NFS_SUPER_MAGIC;
+	assert_false(table_cache_wants(&cache, &file));
+}
+
+static void test_a_file_is_described(void **state)
+{
+	struct table_cache_file file;
+	const int fd = open("/proc/self/exe", O_RDONLY), memory = memfd_create("test", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(table_cache_describe(&file, fd), 0);
+	assert_int_equal(strlen(file.build_id), 40);
+	assert_true(file.status.st_size > 0);
+	assert_int_equal(table_cache_describe(&file, memory), 0);
+	assert_int_equal(file.type, TMPFS_MAGIC);
+	assert_string_equal(file.build_id, "");
+	assert_int_equal(table_cache_describe(&file, -1), -EBADF);
+	close(fd);
+	close(memory);
+}
+
 static void test_small_files_and_no_directory(void **state)
 {
-	struct stat file = file_of(1);
+	struct table_cache_file file = file_of(1);
 	struct table_cache none;
 
 	(void)state;
 	assert_true(table_cache_wants(&cache, &file));
-	file.st_size = 4096;
+	file.status.st_size = 4096;
 	assert_false(table_cache_wants(&cache, &file));
 	file = file_of(1);
-	file.st_mode = S_IFCHR;
+	file.status.st_mode = S_IFCHR;
 	assert_false(table_cache_wants(&cache, &file));
 	file = file_of(1);
 	table_cache_open(&none, NULL, MOST_BYTES);
@@ -246,6 +287,9 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_link_is_not_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_least_used_makes_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_only_file_systems_of_the_kernel_count, setup,
+						teardown),
+		cmocka_unit_test(test_a_file_is_described),
 		cmocka_unit_test_setup_teardown(test_small_files_and_no_directory, setup, teardown),
 	};
 

@@ -17,6 +17,7 @@
 #include "base/demangle.h"
 
 #define DELETED " (deleted)"
+#define UNPACKED_MOST (256u << 20) /* bytes of symbols that files have packed, all together */
 
 static void forget_lines(struct module *module)
 {
@@ -183,22 +184,36 @@ void modules_expect(struct modules *modules, int fd, const char *path)
 	    module_new(fcntl(fd, F_DUPFD_CLOEXEC, 0), strdup(path), status.st_dev, status.st_ino));
 }
 
-/* The symbols that the file has packed, as a file; negative: it has none. */
-static int open_embedded(struct modules *modules, const struct module *module)
+/* Puts the symbols that the file has packed into a file of memory, if it has any. */
+static void open_embedded(struct modules *modules, struct module *module)
 {
 	size_t length;
 	void *bytes;
 	int fd;
 
-	if (file_reader_embedded(modules->functions, module->fd, &bytes, &length))
-		return -1;
-	fd = memfd_create("memscope-symbols", MFD_CLOEXEC);
-	if (fd >= 0 && write(fd, bytes, length) != (ssize_t)length) {
+	if (modules->unpacked_bytes >= UNPACKED_MOST ||
+	    file_reader_embedded(modules->functions, module->fd, &bytes, &length))
+		return;
+	fd = length <= UNPACKED_MOST - modules->unpacked_bytes ?
+		     memfd_create("memscope-symbols", MFD_CLOEXEC) :
+		     -1;
+	if (fd >= 0 && write(fd, bytes, length) == (ssize_t)length) {
+		module->others_fd = fd;
+		module->others_bytes = length;
+		modules->unpacked_bytes += length;
+	} else if (fd >= 0) {
 		close(fd);
-		fd = -1;
 	}
 	free(bytes);
-	return fd;
+}
+
+/* One without functions is of no use. */
+static void close_other(struct modules *modules, struct module *module)
+{
+	close(module->others_fd);
+	module->others_fd = -1;
+	modules->unpacked_bytes -= module->others_bytes;
+	module->others_bytes = 0;
 }
 
 /* Of a file that was stripped, what was split off may be here, or packed in the file itself. */
@@ -209,10 +224,12 @@ static const struct function_entry *find_other(struct modules *modules, struct m
 		module->others_read = true;
 		module->others_fd = open_split(&module->image);
 		if (module->others_fd < 0)
-			module->others_fd = open_embedded(modules, module);
+			open_embedded(modules, module);
 		if (module->others_fd >= 0)
 			file_reader_functions(modules->functions, module->others_fd, true,
 					      &module->others);
+		if (module->others_fd >= 0 && !module->others.count)
+			close_other(modules, module);
 	}
 	return function_table_find(&module->others, address);
 }

@@ -29,6 +29,7 @@ struct module {
 	struct function_table functions;
 	bool others_read;
 	int others_fd; /* of a file that has symbols which were split off; negative: none has */
+	uint64_t others_bytes;        /* of memory that it takes; 0: it is no unpacked one */
 	struct function_table others; /* by address */
 	int lines_fd; /* of the file that has its debug information; negative: none has */
 };
@@ -41,6 +42,7 @@ struct modules {
 	struct file_reader *functions, *lines; /* `lines`: NULL if source lines are not wanted */
 	bool map_files;                        /* FEATURE_MAP_FILES */
 	uint64_t others;                       /* files beyond those that have a number */
+	uint64_t unpacked_bytes;               /* the sum of the modules' `others_bytes` */
 };
 
 /*

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -25,6 +28,7 @@ struct header {
 	char magic[sizeof(MAGIC)];
 	uint32_t version, row_bytes;
 	uint64_t dev, inode, size_bytes, modified_ns, changed_ns;
+	char build_id[(ELF_BUILD_ID_BYTES + 7) / 8 * 8]; /* no padding follows */
 	uint64_t rows;
 	uint64_t checksum; /* of what is before it, and of the rows */
 };
@@ -34,17 +38,20 @@ static uint64_t ns_of(const struct timespec *time)
 	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
 }
 
-static struct header header_of(const struct stat *file, uint64_t rows)
+static struct header header_of(const struct table_cache_file *file, uint64_t rows)
 {
-	return (struct header){ .magic = MAGIC,
-				.version = UNWIND_TABLE_VERSION,
-				.row_bytes = sizeof(struct ms_unwind_row),
-				.dev = file->st_dev,
-				.inode = file->st_ino,
-				.size_bytes = (uint64_t)file->st_size,
-				.modified_ns = ns_of(&file->st_mtim),
-				.changed_ns = ns_of(&file->st_ctim),
-				.rows = rows };
+	struct header header = { .magic = MAGIC,
+				 .version = UNWIND_TABLE_VERSION,
+				 .row_bytes = sizeof(struct ms_unwind_row),
+				 .dev = file->status.st_dev,
+				 .inode = file->status.st_ino,
+				 .size_bytes = (uint64_t)file->status.st_size,
+				 .modified_ns = ns_of(&file->status.st_mtim),
+				 .changed_ns = ns_of(&file->status.st_ctim),
+				 .rows = rows };
+
+	snprintf(header.build_id, sizeof(header.build_id), "%s", file->build_id);
+	return header;
 }
 
 static uint64_t checksum_of(const struct header *header, const struct ms_unwind_row *rows)
@@ -53,10 +60,10 @@ static uint64_t checksum_of(const struct header *header, const struct ms_unwind_
 				    XXH3_64bits(header, offsetof(struct header, checksum)));
 }
 
-static void name_of(char name[NAME_BYTES], const struct stat *file)
+static void name_of(char name[NAME_BYTES], const struct table_cache_file *file)
 {
-	snprintf(name, NAME_BYTES, "%llx-%llx", (unsigned long long)file->st_dev,
-		 (unsigned long long)file->st_ino);
+	snprintf(name, NAME_BYTES, "%llx-%llx", (unsigned long long)file->status.st_dev,
+		 (unsigned long long)file->status.st_ino);
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -96,9 +103,42 @@ void table_cache_close(struct table_cache *cache)
 	cache->directory = -1;
 }
 
-bool table_cache_wants(const struct table_cache *cache, const struct stat *file)
+int table_cache_describe(struct table_cache_file *file, int fd)
 {
-	return cache->directory >= 0 && S_ISREG(file->st_mode) && file->st_size >= MIN_FILE_BYTES;
+	struct elf_image image;
+	struct statfs system;
+
+	*file = (struct table_cache_file){ 0 };
+	if (fstat(fd, &file->status))
+		return -errno;
+	if (!major(file->status.st_dev)) {
+		if (fstatfs(fd, &system))
+			return -errno;
+		file->type = (uint64_t)system.f_type;
+	}
+	if (!elf_image_read(&image, fd))
+		memcpy(file->build_id, image.build_id, sizeof(image.build_id));
+	return 0;
+}
+
+/* Whether the kernel itself serves such a file system, which lies on no block device. */
+static bool is_kernels_own(uint64_t type)
+{
+	static const uint64_t types[] = { OVERLAYFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
+					  0x2fc12fc1 /* ZFS */ };
+	size_t i;
+
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (type == types[i])
+			return true;
+	return false;
+}
+
+bool table_cache_wants(const struct table_cache *cache, const struct table_cache_file *file)
+{
+	return cache->directory >= 0 && S_ISREG(file->status.st_mode) &&
+	       file->status.st_size >= MIN_FILE_BYTES &&
+	       (!file->type || (is_kernels_own(file->type) && file->build_id[0]));
 }
 
 struct content {
@@ -187,7 +227,7 @@ static int write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-static int read_entry(int fd, const struct stat *file, struct unwind_table *table)
+static int read_entry(int fd, const struct table_cache_file *file, struct unwind_table *table)
 {
 	struct header header, wanted;
 	int err = read_all(fd, &header, sizeof(header));
@@ -210,7 +250,7 @@ static int read_entry(int fd, const struct stat *file, struct unwind_table *tabl
 	return err;
 }
 
-int table_cache_get(const struct table_cache *cache, const struct stat *file,
+int table_cache_get(const struct table_cache *cache, const struct table_cache_file *file,
 		    struct unwind_table *table)
 {
 	char name[NAME_BYTES];
@@ -228,7 +268,8 @@ int table_cache_get(const struct table_cache *cache, const struct stat *file,
 	return err;
 }
 
-static int write_entry(int fd, const struct stat *file, const struct unwind_table *table)
+static int write_entry(int fd, const struct table_cache_file *file,
+		       const struct unwind_table *table)
 {
 	struct header header = header_of(file, table->count);
 	int err;
@@ -238,7 +279,7 @@ static int write_entry(int fd, const struct stat *file, const struct unwind_tabl
 	return err ? err : write_all(fd, table->rows, table->count * sizeof(*table->rows));
 }
 
-void table_cache_put(const struct table_cache *cache, const struct stat *file,
+void table_cache_put(const struct table_cache *cache, const struct table_cache_file *file,
 		     const struct unwind_table *table)
 {
 	const uint64_t bytes = sizeof(struct header) + table->count * sizeof(*table->rows);

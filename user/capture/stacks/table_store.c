@@ -142,8 +142,10 @@ static void account_for(struct table_store *store, const struct order *order,
  */
 static int read_table(struct table_store *store, int fd, struct unwind_table *table, bool *kept)
 {
-	struct stat before, after;
-	const bool wanted = !fstat(fd, &before) && table_cache_wants(&store->cache, &before);
+	struct table_cache_file before;
+	struct stat after;
+	const bool wanted =
+		!table_cache_describe(&before, fd) && table_cache_wants(&store->cache, &before);
 	int err;
 
 	*kept = wanted && !table_cache_get(&store->cache, &before, table);
@@ -154,8 +156,8 @@ static int read_table(struct table_store *store, int fd, struct unwind_table *ta
 	err = file_reader_unwind(store->reader, fd, table);
 	if (err || !wanted || fstat(fd, &after))
 		return err;
-	if (after.st_size == before.st_size &&
-	    !memcmp(&after.st_ctim, &before.st_ctim, sizeof(before.st_ctim)))
+	if (after.st_size == before.status.st_size &&
+	    !memcmp(&after.st_ctim, &before.status.st_ctim, sizeof(after.st_ctim)))
 		table_cache_put(&store->cache, &before, table);
 	return 0;
 }

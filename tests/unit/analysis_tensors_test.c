@@ -10,12 +10,14 @@
 #define FORWARD 2
 
 static uint64_t allocated, reserved;
+static int32_t device;
 
 static void say(struct run *run, uint32_t stack, uint64_t addr, int64_t bytes)
 {
 	union record record = record_tensor(addr, bytes, allocated);
 
 	record.tensor.reserved = reserved;
+	record.tensor.device = device;
 	record.event.stack = stack;
 	record.tensor.flags = stack ? MS_TENSOR_STACK : 0;
 	feed(run, record);
@@ -25,7 +27,7 @@ static void say(struct run *run, uint32_t stack, uint64_t addr, int64_t bytes)
 static uint64_t take(struct run *run)
 {
 	reserved += SEGMENT;
-	return alloc_new(run, SEGMENT);
+	return device ? alloc_on(run, device, SEGMENT) : alloc_new(run, SEGMENT);
 }
 
 static void give(struct run *run, uint32_t stack, uint64_t addr, uint64_t bytes)
@@ -43,6 +45,7 @@ static void get_back(struct run *run, uint64_t addr, uint64_t bytes)
 static void begin(struct run *run)
 {
 	allocated = reserved = 0;
+	device = 0;
 	feed(run, record_frame(1, "append_loss", "/opt/model.so"));
 	feed(run, record_frame(2, "forward", "/opt/model.so"));
 	feed(run, record_stack(LOSSES, 1, 1));
@@ -205,12 +208,11 @@ static void run_losses_behind_a_gap(struct run *run)
 
 #define PARTS 8 /* of a model */
 
-static void run_models(struct run *run, int count, bool is_deleted)
+static void make_models(struct run *run, int count, bool is_deleted)
 {
 	uint64_t addr[PARTS] = { 0 };
 	int i, model;
 
-	begin(run);
 	for (model = 0; model < count; model++) {
 		for (i = 0; i < PARTS; i++) {
 			if (is_deleted && model)
@@ -224,6 +226,31 @@ static void run_models(struct run *run, int count, bool is_deleted)
 			work(run);
 	}
 	launch(run);
+}
+
+static void run_models(struct run *run, int count, bool is_deleted)
+{
+	begin(run);
+	make_models(run, count, is_deleted);
+}
+
+/* On each of two devices. */
+static void run_second_models(struct run *run)
+{
+	begin(run);
+	make_models(run, 2, false);
+	device = 1;
+	allocated = reserved = 0;
+	make_models(run, 2, false);
+}
+
+/* That the first came back may have been lost; the segments are judged by themselves, too. */
+static void run_second_model_lossy(struct run *run)
+{
+	begin(run);
+	give(run, FORWARD, take(run), TENSOR);
+	allocated += TENSOR;
+	make_models(run, 2, false);
 }
 
 static void run_second_model(struct run *run)
@@ -254,6 +281,10 @@ static const struct program programs[] = {
 	{ "with a gap", run_losses_with_gap, {}, 0 },
 	{ "behind a gap", run_losses_behind_a_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
 	{ "a second model", run_second_model, { { FINDING_MADE_TWICE, M, 36 * MIB } }, 1 },
+	{ "a second one on each device", run_second_models,
+	  { { FINDING_MADE_TWICE, M, 36 * MIB }, { FINDING_MADE_TWICE, M, 36 * MIB } }, 2 },
+	{ "records were lost", run_second_model_lossy,
+	  { { FINDING_LEAK_GROWTH, M, 0 }, { FINDING_MADE_TWICE, L, 36 * MIB } }, 2 },
 	{ "a model after another", run_model_after_another, {}, 0 },
 	{ "many layers", run_many_layers, {}, 0 },
 	{ "beside a cache", run_leak_beside_cache, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },

@@ -353,7 +353,7 @@ static struct batch *list_batches(const struct growth_view *view,
 	return batches;
 }
 
-/* All that is there twice, of all devices; `*largest` is the last batch of most bytes. */
+/* All that is there twice on a device; `*largest` is the last batch of most bytes. */
 struct twice {
 	struct amount again;
 	const struct batch *largest;
@@ -371,7 +371,7 @@ static bool are_apart(const struct batch *batches, size_t count)
 	return count > 1 && count <= TIMES_MOST;
 }
 
-static struct twice find_twice(const struct batch *batches, size_t count)
+static struct twice find_twice(const struct batch *batches, size_t count, int32_t device)
 {
 	struct twice twice = { 0 };
 	size_t i, j;
@@ -379,7 +379,8 @@ static struct twice find_twice(const struct batch *batches, size_t count)
 	for (i = 0; i < count; i = j) {
 		for (j = i + 1; j < count && are_alike(&batches[i], &batches[j]);)
 			j++;
-		if (batches[i].amount.count < BATCH_BLOCKS || !are_apart(&batches[i], j - i))
+		if (batches[i].line->group.device != device ||
+		    batches[i].amount.count < BATCH_BLOCKS || !are_apart(&batches[i], j - i))
 			continue;
 		twice.again.count += batches[i].amount.count * (j - i - 1);
 		twice.again.bytes += batches[i].amount.bytes * (j - i - 1);
@@ -409,8 +410,45 @@ static int say_twice(struct process_activity *activity, const struct twice *twic
 	finding.last_ts_ns = last_ns;
 	finding_say(&finding, "blocks that were made again", FINDING_COUNT, twice->again.count);
 	finding_say(&finding, "about how long after the first", FINDING_NS, last_ns - first_ns);
+	/* The first ones may have come back, and nothing says so. */
+	if (activity->process && !tensors_are_exact(&activity->process->tensors))
+		finding_lower(&finding, FINDING_LOW,
+			      "what the allocator said does not add up: records may be missing");
 	finding_lower(&finding, FINDING_MEDIUM, "two of them may be meant to be there");
 	return findings_add(findings, &finding);
+}
+
+/* Whether one before is of its device. */
+static bool is_repeated(const struct batch *batches, size_t i)
+{
+	size_t j;
+
+	for (j = 0; j < i; j++)
+		if (batches[j].line->group.device == batches[i].line->group.device)
+			return true;
+	return false;
+}
+
+/* A finding for each device. */
+static int say_all_twice(struct process_activity *activity, const struct batch *batches,
+			 size_t count, const struct analysis_options *options,
+			 struct findings *findings, bool *found)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		struct twice twice;
+
+		if (is_repeated(batches, i))
+			continue;
+		twice = find_twice(batches, count, batches[i].line->group.device);
+		if (!twice.largest || twice.again.bytes < options->twice_bytes)
+			continue;
+		*found = true;
+		err = say_twice(activity, &twice, findings);
+	}
+	return err;
 }
 
 int tensor_growth_report_twice(struct process_activity *activity,
@@ -421,20 +459,16 @@ int tensor_growth_report_twice(struct process_activity *activity,
 	};
 	const bool has_ended = process_activity_has_ended(activity, &activity->tensors_ending);
 	size_t view, count;
+	bool found = false;
 	int err = 0;
 
-	for (view = 0; activity->tensors && view < 1u + has_ended; view++) {
+	for (view = 0; activity->tensors && !found && view < 1u + has_ended; view++) {
 		struct batch *batches = list_batches(&views[view], activity->tensors, &count);
-		const struct twice twice = find_twice(batches, count);
-		const bool is_much = twice.largest && twice.again.bytes >= options->twice_bytes;
 
 		if (!batches)
 			return -ENOMEM;
-		if (is_much)
-			err = say_twice(activity, &twice, findings);
+		err = say_all_twice(activity, batches, count, options, findings, &found);
 		free(batches);
-		if (is_much)
-			break;
 	}
 	return err;
 }

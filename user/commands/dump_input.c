@@ -167,6 +167,36 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 	return "; add unknown=pass to let this pass";
 }
 
+/* "Nothing was found" would be heard as "nothing is there". */
+static void warn_of_doubtful(const struct gate *gate, const struct report *report)
+{
+	const struct gate_condition *condition = NULL;
+	const char *rule = NULL;
+	size_t count = 0, i, j;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_recording *recording = report->recordings[i];
+
+		for (j = 0; j < recording->findings_count; j++) {
+			const struct finding *finding = recording->findings[j].finding;
+			const struct gate_condition *spares = gate_spares(gate, recording, finding);
+
+			if (!spares)
+				continue;
+			if (!count++) {
+				condition = spares;
+				rule = finding_rule_name(finding->rule);
+			}
+		}
+	}
+	if (count)
+		log_warning("--fail-on: the report has %zu finding%s that %s too little confidence"
+			    " to count here (%s); %.*s>=low counts %s, too",
+			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have", rule,
+			    (int)strcspn(condition->text, ">="), condition->text,
+			    count == 1 ? "it" : "them");
+}
+
 int dump_input_gate_code(const struct gate *gate, const struct report *report, bool found,
 			 uint64_t unknown)
 {
@@ -175,6 +205,7 @@ int dump_input_gate_code(const struct gate *gate, const struct report *report, b
 
 	if (found)
 		return EXIT_FINDING;
+	warn_of_doubtful(gate, report);
 	if (!unchecked && gate->count) {
 		gate_append_checked(&checked, gate, unknown, report);
 		log_info("--fail-on: nothing was found; %.*s", (int)checked.length,
@@ -218,6 +249,30 @@ static bool is_input(const struct dump_set *set, char **files, const char *path)
 	return false;
 }
 
+#define BEYOND_NS 1000000000 /* the last event comes a moment before the end */
+
+static int warn_of_the_end(const struct report *report)
+{
+	uint64_t beyond_ns = report->count ? UINT64_MAX : 0;
+	char before[STRING_NUMBER_BYTES];
+	size_t i;
+
+	for (i = 0; i < report->count; i++) {
+		const struct report_coverage *coverage = &report->recordings[i]->coverage;
+		const uint64_t last_ns = coverage->account.last_ts_ns;
+		const uint64_t by_ns =
+			coverage->until_ns > last_ns ? coverage->until_ns - last_ns : 0;
+
+		if (by_ns < beyond_ns)
+			beyond_ns = by_ns;
+	}
+	if (beyond_ns >= BEYOND_NS)
+		log_warning("--to, --at: the recording's last event is %s earlier; what is shown is"
+			    " its end (times without a zone are UTC)",
+			    string_duration(before, beyond_ns));
+	return EXIT_OK;
+}
+
 /* What was asked for must be possible: a typo shall not look like a program without faults. */
 static int check_times(const struct report *report)
 {
@@ -234,13 +289,15 @@ static int check_times(const struct report *report)
 			break;
 	}
 	if (i < report->count)
-		log_error("--to is not later than --from: there is nothing in between");
+		log_error("--to is not later than --from: there is nothing in between (+TIME is"
+			  " from the recording's beginning, -TIME from its end)");
 	else if (earlier == report->count)
-		log_error("--to: the recording began later");
+		log_error("--to, --at: the recording began later; times without a zone are UTC, and"
+			  " +TIME is from its beginning");
 	else if (later == report->count)
 		log_error("--from: the recording had ended by then");
 	else
-		return EXIT_OK;
+		return warn_of_the_end(report);
 	return EXIT_USAGE;
 }
 

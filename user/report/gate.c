@@ -288,6 +288,24 @@ bool gate_has(const struct gate *gate, const struct report_recording *recording,
 	return false;
 }
 
+const struct gate_condition *gate_spares(const struct gate *gate,
+					 const struct report_recording *recording,
+					 const struct finding *finding)
+{
+	size_t i;
+
+	if (gate_has(gate, recording, finding))
+		return NULL;
+	for (i = 0; i < gate->count; i++) {
+		struct gate_condition doubtful = gate->list[i];
+
+		doubtful.least = FINDING_LOW;
+		if (gate_takes(&doubtful, recording, finding))
+			return &gate->list[i];
+	}
+	return NULL;
+}
+
 static size_t count_findings(const struct gate_condition *condition,
 			     const struct report_recording *recording)
 {

@@ -77,6 +77,14 @@ bool gate_takes(const struct gate_condition *condition, const struct report_reco
 bool gate_has(const struct gate *gate, const struct report_recording *recording,
 	      const struct finding *finding);
 
+/*
+ * Whether a condition would fail for the finding if it asked for less confidence: that is all that
+ * speaks for the program then. Returns the condition, or NULL.
+ */
+const struct gate_condition *gate_spares(const struct gate *gate,
+					 const struct report_recording *recording,
+					 const struct finding *finding);
+
 /* How a recording of a report meets a condition. */
 struct gate_result gate_judge(const struct gate_condition *condition, const struct report *report,
 			      const struct report_recording *recording);

@@ -97,7 +97,7 @@ static void forget(struct container_map *map)
 
 int container_map_open(struct container_map *map, const char *path)
 {
-	struct container_map fresh = { .path = path, .looked_ns = clock_monotonic_ns() };
+	struct container_map fresh = { .path = path, .looked_ns = clock_monotonic_ns() }, old;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
 
 	if (fd < 0) {
@@ -115,8 +115,9 @@ int container_map_open(struct container_map *map, const char *path)
 		forget(&fresh);
 		return err;
 	}
-	forget(map);
+	old = *map;
 	*map = fresh;
+	forget(&old);
 	return 0;
 }
 

@@ -404,6 +404,72 @@ static void run_no_launches(struct run *run)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* ---- a part of the time ---------------------------------------------------------------------- */
+
+/* What comes until then is none of the account's. */
+static void before_window(struct run *run)
+{
+	run->pipeline.from_ns = UINT64_MAX;
+}
+
+static void begin_window(struct run *run)
+{
+	run->pipeline.from_ns = run->now_ns;
+}
+
+static void run_grows_before_and_in_window(struct run *run)
+{
+	uint64_t blocks[MANY];
+
+	before_window(run);
+	serve(run, blocks);
+	begin_window(run);
+	serve(run, blocks);
+}
+
+static void run_grows_before_window(struct run *run)
+{
+	uint64_t blocks[MANY];
+
+	before_window(run);
+	serve(run, blocks);
+	begin_window(run);
+	steps(run, 3 * MANY);
+}
+
+/* What was there before the window is freed in it, as the rest is made. */
+static void run_replaced_in_window(struct run *run)
+{
+	uint64_t blocks[MANY];
+	int i;
+
+	before_window(run);
+	serve(run, blocks);
+	begin_window(run);
+	for (i = 0; i < MANY; i++) {
+		alloc_new(run, MIB);
+		free_at(run, blocks[i]);
+		steps(run, 3);
+	}
+}
+
+/* It is known to work by what comes and goes in the window, which is little beside the past. */
+static void run_works_in_window(struct run *run)
+{
+	uint64_t blocks[MANY];
+	int i;
+
+	before_window(run);
+	serve(run, blocks);
+	begin_window(run);
+	for (i = 0; i < 100; i++) {
+		alloc_new(run, MIB);
+		wait_for(run, 50 * MS);
+		free_at(run, alloc_new(run, 64 * MIB));
+		wait_for(run, 50 * MS);
+	}
+}
+
 static const struct program programs[] = {
 	/* clang-format off */
 	{ "freed at shutdown", run_freed_at_shutdown, { { FINDING_LEAK_GROWTH, M, MANY * MIB } }, 1 },
@@ -434,6 +500,10 @@ static const struct program programs[] = {
 	{ "two classes at exit", run_exit_leak_of_two_classes, { { FINDING_LEAK_AT_EXIT, H, 2 * (2 * MIB + 600 * KIB) } }, 1 },
 	{ "one device leaks", run_one_device_leaks, { { FINDING_LEAK_GROWTH, H, MANY * 4 * MIB } }, 1 },
 	{ "both devices leak", run_both_devices_leak, { { FINDING_LEAK_GROWTH, H, MANY * 4 * MIB }, { FINDING_LEAK_GROWTH, H, MANY * 2 * MIB } }, 2 },
+	{ "grows before a window and in it", run_grows_before_and_in_window, { { FINDING_LEAK_GROWTH, H, MANY * MIB } }, 1 },
+	{ "grows before a window", run_grows_before_window, {}, 0 },
+	{ "replaced in a window", run_replaced_in_window, {}, 0 },
+	{ "works in a window", run_works_in_window, { { FINDING_LEAK_GROWTH, M, 100 * MIB } }, 1 },
 	{ "no launches", run_no_launches, { { FINDING_LEAK_GROWTH, M, 2000 * 64 * KIB } }, 1 },
 	/* clang-format on */
 };

@@ -160,7 +160,7 @@ void group_clear(struct group *group, unsigned int bucket, uint64_t ending)
 	group_advance(group, bucket);
 	freed = ending && group->live.count ? freed_of(group, ending) : NULL;
 	if (freed) {
-		for (i = 0; i < ACTIVITY_BUCKETS; i++)
+		for (i = 0; i < GROUP_TIMES; i++)
 			amount_add(&freed->born[i], &group->born[i]);
 		amount_add(&freed->live, &group->live);
 	}

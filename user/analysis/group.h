@@ -13,13 +13,15 @@
 #include "ledger/state.h"
 
 #define ACTIVITY_BUCKETS 64
+#define GROUP_BEFORE ACTIVITY_BUCKETS /* when a block was made: before the first bucket */
+#define GROUP_TIMES (ACTIVITY_BUCKETS + 1)
 
 /* What has been freed since a moment: with it, a group is what it was then. */
 struct group_freed {
 	uint64_t ending;   /* which moment: struct activity_ending */
 	unsigned int from; /* the bucket of the first of these frees */
 	struct amount lowest;
-	struct amount born[ACTIVITY_BUCKETS];
+	struct amount born[GROUP_TIMES];
 	struct amount live;
 	uint64_t frees;
 };
@@ -40,7 +42,7 @@ struct group {
 	struct amount live;
 	struct amount window; /* those that were allocated in [A, B]: struct analysis_options */
 	uint64_t peak_count;
-	struct amount born[ACTIVITY_BUCKETS];   /* of those that live: when they were made */
+	struct amount born[GROUP_TIMES];        /* of those that live: when they were made */
 	struct amount lowest[ACTIVITY_BUCKETS]; /* of `live`, each by itself; up to `newest` */
 	unsigned int newest;
 	struct group_freed *freed; /* NULL: nothing was */
@@ -52,7 +54,7 @@ void group_fold(struct group *group);
 /* Fills in what lies between the last change and now. */
 void group_advance(struct group *group, unsigned int bucket);
 
-/* `bucket` is that of now, `born` that in which the block was allocated. */
+/* `bucket` is that of now, `born` that in which the block was made, or GROUP_BEFORE. */
 void group_add(struct group *group, unsigned int bucket, unsigned int born, uint64_t size);
 
 /*

@@ -259,7 +259,7 @@ static unsigned int init_buckets(const struct process_activity *activity,
 
 static struct amount born_before(const struct group *group, unsigned int bucket)
 {
-	struct amount born = { 0 };
+	struct amount born = group->born[GROUP_BEFORE];
 	unsigned int i;
 
 	for (i = 0; i < bucket && i < ACTIVITY_BUCKETS; i++) {
@@ -275,7 +275,7 @@ static struct amount born_before(const struct group *group, unsigned int bucket)
  */
 static bool tears_down(const struct process_activity *activity, unsigned int init)
 {
-	uint64_t made = 0, left = 0;
+	uint64_t made = activity->allocs_before, left = 0;
 	size_t i;
 
 	for (i = 0; i < init && i < ACTIVITY_BUCKETS; i++)

@@ -116,7 +116,7 @@ static int add(struct process_activity *activity, const struct object *object)
 		return -ENOMEM;
 	pile->group.row = object->row; /* the first ones may be set up by another function */
 	group_add(&pile->group, activity->bucket,
-		  process_activity_bucket_at(activity, object->made_ns), 1);
+		  process_activity_born_at(activity, object->made_ns), 1);
 	if (!pile->group.first_ts_ns || object->made_ns < pile->group.first_ts_ns)
 		pile->group.first_ts_ns = object->made_ns;
 	return 0;
@@ -140,7 +140,7 @@ static void end(struct process_activity *activity, const struct object *object)
 		return;
 	pile->group.frees++;
 	group_remove(&pile->group, activity->bucket,
-		     process_activity_bucket_at(activity, object->made_ns), 1,
+		     process_activity_born_at(activity, object->made_ns), 1,
 		     activity->ending.number);
 }
 
@@ -352,13 +352,13 @@ static void count_amounts(struct amount *amounts, size_t count)
 static void count_group(struct counted *counted, const struct group *group)
 {
 	counted->group = *group;
-	count_amounts(counted->group.born, ACTIVITY_BUCKETS);
+	count_amounts(counted->group.born, GROUP_TIMES);
 	count_amounts(counted->group.lowest, ACTIVITY_BUCKETS);
 	count_amounts(&counted->group.live, 1);
 	if (!group->freed)
 		return;
 	counted->freed = *group->freed;
-	count_amounts(counted->freed.born, ACTIVITY_BUCKETS);
+	count_amounts(counted->freed.born, GROUP_TIMES);
 	count_amounts(&counted->freed.lowest, 1);
 	count_amounts(&counted->freed.live, 1);
 	counted->group.freed = &counted->freed;

@@ -156,6 +156,12 @@ unsigned int process_activity_bucket_at(const struct process_activity *activity,
 	return bucket < activity->bucket ? bucket : activity->bucket;
 }
 
+unsigned int process_activity_born_at(const struct process_activity *activity, uint64_t ts_ns)
+{
+	return ts_ns < activity->base_ns ? GROUP_BEFORE :
+					   process_activity_bucket_at(activity, ts_ns);
+}
+
 uint64_t process_activity_bucket_begin(const struct process_activity *activity, unsigned int bucket)
 {
 	return activity->base_ns + ((uint64_t)bucket << activity->shift);
@@ -258,7 +264,7 @@ static bool is_in_window(const struct process_activity *activity,
 void process_activity_live_add(struct process_activity *activity, struct group *group,
 			       const struct allocation *allocation)
 {
-	group_add(group, activity->bucket, process_activity_bucket_at(activity, allocation->ts_ns),
+	group_add(group, activity->bucket, process_activity_born_at(activity, allocation->ts_ns),
 		  allocation->size_bytes);
 	if (!group->first_ts_ns || allocation->ts_ns < group->first_ts_ns)
 		group->first_ts_ns = allocation->ts_ns;
@@ -278,7 +284,7 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 {
 	const bool had_freed = group->freed;
 	const bool removed = group_remove(group, activity->bucket,
-					  process_activity_bucket_at(activity, allocation->ts_ns),
+					  process_activity_born_at(activity, allocation->ts_ns),
 					  allocation->size_bytes, activity->ending.number);
 
 	activity->freed_groups += !had_freed && group->freed;
@@ -392,10 +398,10 @@ static int scan_allocation(struct process_activity *activity, const struct alloc
 	if (!group || copies_alloc(activity, allocation))
 		return -ENOMEM;
 	if (ending)
-		group_take_back(group, process_activity_bucket_at(activity, allocation->ts_ns),
+		group_take_back(group, process_activity_born_at(activity, allocation->ts_ns),
 				allocation->size_bytes, ending);
 	process_activity_live_add(activity, group, allocation);
-	activity->allocs[0] += !activity->scanned && allocation->ts_ns < activity->base_ns;
+	activity->allocs_before += !activity->scanned && allocation->ts_ns < activity->base_ns;
 	return 0;
 }
 

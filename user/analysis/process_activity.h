@@ -92,6 +92,7 @@ struct process_activity {
 	size_t ended_count;
 	uint64_t device_live[ACTIVITY_DEVICES];
 	uint64_t allocs[ACTIVITY_BUCKETS]; /* made */
+	uint64_t allocs_before;            /* made before the first bucket, and live then */
 	uint64_t launches;
 
 	/* By bucket; of a process that has called nothing yet, it is not its own. */
@@ -141,6 +142,8 @@ void process_activity_advance(struct process_activity *activity, uint64_t ts_ns)
 
 /* The bucket of a time, the nearest one if it has none. */
 unsigned int process_activity_bucket_at(const struct process_activity *activity, uint64_t ts_ns);
+/* Where a group counts what was made then: GROUP_BEFORE, if the account had not begun yet. */
+unsigned int process_activity_born_at(const struct process_activity *activity, uint64_t ts_ns);
 uint64_t process_activity_bucket_begin(const struct process_activity *activity,
 				       unsigned int bucket);
 /* Not longer than until now. */

@@ -106,7 +106,7 @@ static void line_apply(struct process_activity *activity, struct tensor_line *li
 		       bool given)
 {
 	struct group *group = &line->group;
-	const unsigned int born = process_activity_bucket_at(activity, block->made_ns);
+	const unsigned int born = process_activity_born_at(activity, block->made_ns);
 	uint64_t i;
 
 	for (i = 0; i < blocks && !given; i++)

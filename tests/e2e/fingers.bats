@@ -19,6 +19,7 @@ prepare() {
 	CALLS="$WORKLOADS/calls 3"
 	"$MEMSCOPE" record $MASK -q -o run.mscope -- $CALLS 2> record.err
 	cp run.mscope before.mscope
+	mkdir live.mscope.ring
 	RECORDED=$("$MEMSCOPE" report --json run.mscope | jq '.recordings[0].processes[0].pid')
 	export MEMSCOPE PID OTHER_PID CALLS RECORDED
 }
@@ -50,5 +51,15 @@ try() {
 	done < <(table) > wrong.txt
 	[ ! -s wrong.txt ] || fail "$(cat wrong.txt)"
 	[ "$count" -ge 60 ] || fail "only $count lines"
+	puppet_end
+}
+
+@test "root's recording says how another user can read it" {
+	prepare
+	mkdir -m 755 public
+	mv run.mscope public/
+	chmod 755 .
+	setpriv --reuid=23456 --regid=23456 --clear-groups "$MEMSCOPE" report public/run.mscope 2> err.txt && fail "it was read"
+	grep -q "run.mscope: cannot open: Permission denied; .*sudo chown" err.txt || fail "$(cat err.txt)"
 	puppet_end
 }

@@ -193,7 +193,7 @@ static const struct option_row rows[] = {
 	{ 0, "from", "TIME",
 	  "On both sides, only events from this time on: +5s or 1m30s after the recording began,"
 	  " -10s before its end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and"
-	  " zone; or from mark:NAME on, the first mark or phase of that name; or from oom (when"
+	  " zone, or @SECONDS since 1970; or from mark:NAME on, the first mark or phase of that name; or from oom (when"
 	  " memory ran out) or peak. Memory that was live at that time still counts.",
 	  dump_input_time_or_mark, AT(from) },
 	{ 0, "to", "TIME",

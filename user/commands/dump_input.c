@@ -61,9 +61,9 @@ int dump_input_moment(const struct option_row *row, const char *value, struct re
 
 	if (err)
 		log_error("--%s: \"%s\" is not a time; write +5s or 1m30s after the beginning, -10s"
-			  " from the end, 15:04, or 2026-11-21T15:04:05Z%s",
+			  " from the end, 15:04, 2026-11-21T15:04:05Z, or @1764000000%s",
 			  row->name, value,
-			  strcmp(row->name, "leak-window") != 0 ? ", mark:NAME, oom or peak" : "");
+			  strcmp(row->name, "leak-window") != 0 ? "; mark:NAME, oom or peak" : "");
 	return err;
 }
 

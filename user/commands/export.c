@@ -144,7 +144,8 @@ static const struct option_row rows[] = {
 	DUMP_INPUT_SYMBOL_ROWS(AT(symbols)),
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
-	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
+	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone, or @SECONDS"
+	  " since 1970; or from"
 	  " mark:NAME on, the first mark or phase of that name; or from oom (when memory ran out)"
 	  " or peak. Memory that was live at that time still counts.",
 	  dump_input_time_or_mark, AT(reader.from) },

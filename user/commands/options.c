@@ -157,6 +157,13 @@ static int take_spelling(struct parser *parser, const struct spelling *spelling,
 			return -1;
 	} else if (spelling->means == SPELLING_OPTION) {
 		row = row_named(parser->command, spelling->option);
+		/* Else that number would be the command to run. */
+		if ((!row->argument || (option_may_lack_value(row) && !value)) &&
+		    parser->command->starts_command && is_number(*parser->words)) {
+			log_error("%s: %s, without a value: leave out %s", word, spelling->text,
+				  *parser->words);
+			return fail(parser, EXIT_USAGE);
+		}
 		if (take_option(parser, row, word, spelling->value ? spelling->value : value))
 			return -1;
 	} else {
@@ -215,9 +222,12 @@ static bool is_flag(const struct spelling *spelling)
 /* "-c", "-cp", "-p4711" */
 static int take_letters(struct parser *parser, const char *word)
 {
+	const struct spelling *whole = spelling_find(parser->command->name, word);
 	const char *letter;
 	int err = 0;
 
+	if (whole && word[1] && word[2])
+		return take_spelling(parser, whole, word, NULL);
 	if (is_long_name(parser->command, word)) {
 		log_error("%s: did you mean -%s?", word, word);
 		return fail(parser, EXIT_USAGE);
@@ -370,6 +380,29 @@ static bool is_word(const char *word, const char *value)
 	       (word[length] == '=') == (value[length] == '=');
 }
 
+/* "pods" for pod; or a word that other programs have. Returns whether that is it, logged. */
+static bool is_another_word(const struct option_row *row, const char *value)
+{
+	const char *instead = spelling_of_value(row->name, value), *word;
+	const size_t length = strlen(value);
+
+	if (instead) {
+		log_error("--%s: %s", row->name, instead);
+		return true;
+	}
+	for (word = row->argument; *word; word += word[strcspn(word, "|,")] != '\0') {
+		const size_t own = strcspn(word, "|,=");
+
+		if (length == own + 1 && value[own] == 's' && !strncmp(word, value, own)) {
+			log_error("--%s: \"%s\": did you mean %.*s?", row->name, value, (int)own,
+				  word);
+			return true;
+		}
+		word += strcspn(word, "|,");
+	}
+	return false;
+}
+
 int option_which(const struct option_row *row, const char *value)
 {
 	struct string words = { 0 };
@@ -388,8 +421,9 @@ int option_which(const struct option_row *row, const char *value)
 		rest = word + strcspn(word, "|,");
 		string_append_text(&words, !*word ? "" : *rest ? ", " : " or ");
 	}
-	log_error("--%s: \"%s\" is not one of %.*s", row->name, value, (int)words.length,
-		  words.length ? words.bytes : "");
+	if (!is_another_word(row, value))
+		log_error("--%s: \"%s\" is not one of %.*s", row->name, value, (int)words.length,
+			  words.length ? words.bytes : "");
 	string_fini(&words);
 	return -EINVAL;
 }

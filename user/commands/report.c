@@ -204,8 +204,8 @@ static int parse_top(const struct option_row *row, const char *value, void *cont
 {
 	if (*value && !strpbrk(value, "0123456789")) {
 		log_error(
-			"--top: \"%s\" is no number of rows; for a namespace of pods write --by pod,"
-			" or --pod NAMESPACE/NAME",
+			"--top: \"%s\" is no number of rows; -n of perf is not needed, since the"
+			" tables have numbers of calls; for a namespace of pods: --namespace NAME",
 			value);
 		return -EINVAL;
 	}
@@ -333,7 +333,8 @@ static const struct option_row rows[] = {
 	DUMP_INPUT_SYMBOL_ROWS(AT(symbols)),
 	{ 0, "from", "TIME",
 	  "Only events from this time on: +5s or 1m30s after the recording began, -10s before its"
-	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone; or from"
+	  " end, 15:04 (UTC), or 2026-11-21T15:04:05Z, with or without seconds and zone, or @SECONDS"
+	  " since 1970; or from"
 	  " mark:NAME on, the first mark or phase of that name. oom is when memory ran out (the"
 	  " gravest failure; oom:2: the second), peak when most was"
 	  " allocated on a device. Memory that was live at that time still counts.",
@@ -504,7 +505,8 @@ static int report(int argc, char **argv)
 	if (first < 0)
 		return code;
 	if (first == argc) {
-		log_error("report needs the files to report on; see `memscope-bpf report --help`");
+		log_error("report needs a file to report on: memscope-bpf report run.mscope, which"
+			  " `memscope-bpf record -o run.mscope -p PID` makes");
 		return EXIT_USAGE;
 	}
 	code = settle(&settings);

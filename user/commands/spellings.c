@@ -69,7 +69,7 @@ static const struct spelling spellings[] = {
 	{ READING, "--output-format", MEANS("format", NULL, "it is --format here") },
 	{ SELECTING, "--pids", MEANS("pid", NULL, "it is --pid here") },
 	{ "report", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
-	{ "report", "-n", MEANS("top", NULL, "it is --top here: rows of each table; a namespace is --pod NAMESPACE/NAME") },
+	{ "report", "-n", MEANS("top", NULL, "it is --top here: rows of each table; a namespace is --namespace NAME") },
 	{ "report", "--limit", MEANS("top", NULL, "it is --top here") },
 	{ "report diff", "-s", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
 	{ "diff", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
@@ -77,7 +77,8 @@ static const struct spelling spellings[] = {
 	{ "report", "-A", ADVICE("every process of the recording is in the report; for a table of pods: report --by pod") },
 	{ READING, "-F", ADVICE("fields are chosen from JSON: --format json | jq") },
 	{ "report", "--no-children", ADVICE("call stacks are shown whole; to draw them: --format html") },
-	{ "report diff", "--exit-code", ADVICE(LEAK_GATE "; what a run left: --fail-on left=1M") },
+	{ "report", "--exit-code", ADVICE(LEAK_GATE "; what a run left: --fail-on left=1M") },
+	{ "diff", "--exit-code", ADVICE("write --fail-on leak,growth=10M: exit code 8 if there is a new leak, or so much more") },
 	{ "report", "--max-left", ADVICE("write --fail-on left=1M") },
 	{ "diff", "--threshold", ADVICE("write --fail-on growth=10M") },
 	{ "record", "-S", ADVICE("write --on-signal USR1, and kill -USR1: a bundle of the newest events each time") },
@@ -120,6 +121,9 @@ static const struct spelling spellings[] = {
 	{ "trace", "--decode-fds", ANYWAY("addresses and streams are shown anyway") },
 	{ "trace", "-s", ANYWAY_VALUE("LENGTH", "nothing is cut short anyway") },
 	{ "trace", "--string-limit", ANYWAY_VALUE("LENGTH", "nothing is cut short anyway") },
+	{ "trace", "-x", ANYWAY("addresses are hexadecimal anyway") },
+	{ "trace", "-P", ADVICE("there are no paths in CUDA calls; by size: --min-size 1M; by call: -e alloc,free or --api NAME") },
+	{ LIVE, "-ff", MEANS("follow", NULL, "it is -f here: one output has all processes, each line with its PID") },
 	{ "trace", "--no-abbrev", ANYWAY("nothing is cut short anyway") },
 	{ "trace", "--seccomp-bpf", ANYWAY("programs are not stopped anyway") },
 	{ "trace", "-Z", ADVICE("failed calls are shown in any case; for them alone: --json, and select(.result != 0) of jq") },
@@ -150,8 +154,21 @@ static const struct spelling spellings[] = {
 	{ LIVE, "--for-each-cgroup", MEANS("cgroup", NULL, "it is --cgroup here") },
 	{ LIVE, "-D", ADVICE("to start later: sleep 5; memscope-bpf ..., with -p PID") },
 	{ LIVE, "--delay", ADVICE("to start later: sleep 5; memscope-bpf ..., with -p PID") },
-	{ LIVE, "-t", ADVICE("threads are not chosen one by one; -p PID takes their process; " WHICH_CALLS) },
+	{ RUNNING, "-t", ADVICE("threads are not chosen one by one; -p PID takes their process; what is traced is CUDA in any case") },
 	{ LIVE, "--tid", ADVICE("threads are not chosen one by one; -p PID takes their process") },
+	{ "record", "-r", ADVICE("no priority is needed: what does not fit is counted; --buffer SIZE makes the buffers larger") },
+	{ "record", "-m", ADVICE("write --buffer SIZE, in bytes: --buffer 128M") },
+	{ "record", "--mmap-pages", ADVICE("write --buffer SIZE, in bytes: --buffer 128M") },
+	{ "record", "-b", ADVICE("there are no branches of the processor in it; call stacks: --stacks=alloc") },
+	{ "record", "-j", ADVICE("there are no branches of the processor in it; call stacks: --stacks=alloc") },
+	{ "record", "-z", ADVICE("recordings are compressed anyway; leave it out") },
+	{ "report", "-S", ADVICE("calls of one function: --format json | jq, or export -f csv; one program: --comm NAME") },
+	{ "report", "-d", ADVICE("a device is --device NUMBER; a program is --comm NAME") },
+	{ "report", "--strict", ADVICE("write --fail-on leak,oom,loss: exit code 8 if any is found, 9 if it could only not be checked") },
+	{ "export", "-r", ADVICE("rows are in the order of time; with -f sqlite, ORDER BY changes that") },
+	{ "diff", "-r", ADVICE("A and B are recordings, or directories of recordings; leave it out") },
+	{ "diff", "-y", ADVICE("A and B stand beside each other as it is; leave it out") },
+	{ "diff", "-w", ADVICE("A and B stand beside each other as it is; COLUMNS=120 is their width") },
 	{ "trace", "-I", ADVICE("it is -c -i SECONDS here: perf counts milliseconds") },
 	{ "trace", "--duration-filter", ADVICE("select by duration_ns of --json with jq") },
 	/* memray */
@@ -165,7 +182,8 @@ static const struct spelling spellings[] = {
 	/* nsys */
 	{ "record", "--force-overwrite", ADVICE(NO_REPLACING) },
 	{ READING, "--force-overwrite", ADVICE("files are replaced as it is; leave it out") },
-	{ LIVE, "--trace", ADVICE("CUDA is what is traced; " WHICH_CALLS) },
+	{ "trace", "--trace", ADVICE("CUDA is what is traced; " WHICH_CALLS) },
+	{ "record", "--trace", ADVICE("CUDA is what is traced, all calls of it; --launches=off and --copies=off leave some out") },
 	{ LIVE, "--stats", ADVICE("trace ends with a summary; of a recording: memscope-bpf report FILE") },
 	{ LIVE, "--cuda-memory-usage", ADVICE("memory is what is traced; leave it out") },
 	{ LIVE, "--sample", ADVICE(ALL_CALLS) },
@@ -176,7 +194,7 @@ static const struct spelling spellings[] = {
 	{ LIVE, "-n", ADVICE("for some lines write | head -n 10; for a pod --cgroup PATH, as in /proc/PID/cgroup") },
 	{ LIVE, "--pod", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
 	{ LIVE, "-l", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
-	{ LIVE, "-A", MEANS("all", NULL, "it is -a here") },
+	{ LIVE, "-A", MEANS("all", NULL, "it is -a here; to append to a file, as strace -A does, write >> FILE in place of -o FILE") },
 	{ LIVE, "--all-namespaces", MEANS("all", NULL, "it is -a here") },
 	{ RUNNING, "--container", ADVICE(BY_CGROUP) },
 	{ RUNNING, "--user", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
@@ -193,7 +211,11 @@ static const struct spelling spellings[] = {
 	{ LIVE, "--timeout", MEANS("duration", NULL, "it is --duration here") },
 	{ "top", "-u", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
 	{ "top", "--by", ADVICE("each process has a row; --sort live|growth|rate|peak|pid is their order") },
-	{ "top", "-o", ADVICE(NUMBERS_OVER_TIME) },
+	{ "top", "-o", ADVICE("the order is --sort live|growth|rate|peak|pid; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a") },
+	{ "top", "-c", ADVICE("each process has its program, and the script of an interpreter; for command lines: trace --cmdline") },
+	{ "top", "-i", ADVICE("processes that do not use CUDA are not shown; every 2 seconds is -d 2; leave it out") },
+	{ "top", "-S", ADVICE("the order is --sort live|growth|rate|peak|pid; what ended processes held: record, and report") },
+	{ "top", "--containers", ADVICE("the remarks name the container of each process; for one: --container ID") },
 	{ "top", "-g", ADVICE("it is --stacks=alloc here, for call sites at a terminal") },
 	{ "who", "-u", ADVICE(EACH_PROCESS) },
 	{ "who", "--by", ADVICE("it shows each device's processes; sums over time: memscope-bpf history --by user; of a recording: report --by user") },
@@ -258,7 +280,7 @@ static const struct spelling spellings[] = {
 	{ "trace", "--filter", ADVICE("by size: --min-size 1M; by call: -e alloc,free or --api NAME") },
 	{ "trace", "--grep", ADVICE("by size: --min-size 1M; by call: -e alloc,free or --api NAME") },
 	{ "trace", "--output-format", ADVICE("write --json") },
-	{ "who", "-i", MEANS("watch", NULL, "it is --watch here") },
+	{ "who", "-i", ADVICE("each device has a table; of one: --json | jq '.devices[0]'; to look again each second: -w 1") },
 	{ "check", "-a", ADVICE("check looks at the machine, and with -p at one process") },
 };
 
@@ -269,6 +291,11 @@ static const struct {
 	{ "stat", "trace -c -p PID" },
 	{ "script", "export -f ndjson FILE" },
 	{ "annotate", "report FILE" },
+	{ "cat", "export -f ndjson FILE" },
+	{ "replay", "report FILE, for one moment report --at TIME FILE, for each event export -f ndjson FILE" },
+	{ "dump", "export -f ndjson FILE" },
+	{ "view", "report FILE" },
+	{ "open", "report -o run.html FILE, and open that in a browser" },
 	{ "list", "check" },
 	{ "test", "check" },
 	/* memray */
@@ -308,6 +335,24 @@ static const struct {
 	{ "show", "report FILE" },
 };
 
+/* Values of options. */
+static const struct {
+	const char *option, *value, *instead;
+} other_values[] = {
+	{ "format", "gha", "it is --format github here" },
+	{ "format", "github-actions", "it is --format github here" },
+	{ "format", "sarif", "there is no SARIF; --format github annotates files and lines, --format junit is for others" },
+	{ "format", "junit-xml", "it is --format junit here" },
+	{ "format", "xml", "it is --format junit here" },
+	{ "format", "yaml", "there is no YAML: write --format json" },
+	{ "format", "table", "it is --format text here" },
+	{ "format", "markdown", "it is --format md here" },
+	{ "sort", "memory", "it is --sort live here" },
+	{ "sort", "mem", "it is --sort live here" },
+	{ "sort", "%MEM", "it is --sort live here" },
+	{ "sort", "cpu", "processors are not looked at: --sort live, or --sort rate" },
+};
+
 /* clang-format on */
 
 static bool has_word(const char *words, const char *word)
@@ -338,5 +383,16 @@ const char *spelling_of_command(const char *word)
 	for (i = 0; i < sizeof(other_commands) / sizeof(*other_commands); i++)
 		if (!strcmp(other_commands[i].word, word))
 			return other_commands[i].instead;
+	return NULL;
+}
+
+const char *spelling_of_value(const char *option, const char *value)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(other_values) / sizeof(*other_values); i++)
+		if (!strcmp(other_values[i].option, option) &&
+		    !strcmp(other_values[i].value, value))
+			return other_values[i].instead;
 	return NULL;
 }

@@ -35,6 +35,13 @@ static int parse_delay(const struct option_row *row, const char *value, void *se
 
 static int parse_count(const struct option_row *row, const char *value, void *settings)
 {
+	if (!strcmp(row->name, "iterations") && *value && !strpbrk(value, "0123456789")) {
+		log_error(
+			"--iterations: \"%s\" is no number of times; for a namespace of pods write"
+			" --namespace %s",
+			value, value);
+		return -EINVAL;
+	}
 	return option_number(row, value, settings, 1, MAX_COUNT);
 }
 

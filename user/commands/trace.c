@@ -366,6 +366,15 @@ static int check_stacks(const struct settings *settings)
 	return EXIT_USAGE;
 }
 
+static int check_output(const char *output)
+{
+	return output_format_refuse_name(output, "json") ||
+			       output_format_refuse_name(output, "text") ||
+			       output_format_refuse_kubectl(output) ?
+		       EXIT_USAGE :
+		       EXIT_OK;
+}
+
 /* Launches whose stacks are taken are not counted, but recorded. */
 static void set_stacks(struct settings *settings)
 {
@@ -387,7 +396,9 @@ static int trace(int argc, char **argv)
 		run.settings.json |=
 			output_format_ends_in(run.settings.output, ".jsonl .ndjson .json");
 		run.settings.capture.output_is_taken = run.settings.json && !run.settings.output;
-		code = check_interval(&run.settings);
+		code = check_output(run.settings.output);
+		if (code == EXIT_OK)
+			code = check_interval(&run.settings);
 		if (code == EXIT_OK)
 			code = check_stacks(&run.settings);
 		if (code == EXIT_OK)

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/string.h"
+#include "store/open_failure.h"
 
 #define SUFFIX ".mscope"
 
@@ -58,7 +59,7 @@ static int take_all(const char *path, int (*take)(void *context, const char *pat
 	count = scandir(path, &entries, is_dump, by_name);
 	if (count < 0) {
 		err = -errno;
-		log_error("%s: cannot open: %s", path, strerror(-err));
+		open_failure_say(path, path, err);
 		return err;
 	}
 	for (i = 0; i < count; i++) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "store/open_failure.h"
 
 #define WHOLE_BLOCK (sizeof(struct block_header) + BLOCK_MAX_BYTES)
 #define WINDOW_BYTES (4 * WHOLE_BLOCK)
@@ -72,7 +73,7 @@ static int open_file(struct dump_reader *reader, const char *path)
 	if (reader->fd < 0 || fstat(reader->fd, &status)) {
 		int err = -errno;
 
-		log_error("%s: cannot open: %s", reader->name, strerror(-err));
+		open_failure_say(reader->name, path, err);
 		return err;
 	}
 	if (S_ISDIR(status.st_mode)) {

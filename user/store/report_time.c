@@ -105,10 +105,29 @@ static int parse_wall(struct report_time *time, const char *text)
 	return ns < 0 ? -EINVAL : 0;
 }
 
+/* "@1764000000.5", as `date +%s` has it. */
+static int parse_epoch(struct report_time *time, const char *text)
+{
+	unsigned long long seconds;
+	double fraction = 0;
+	char *rest;
+
+	if (*text != '@' || !isdigit((unsigned char)text[1]))
+		return -EINVAL;
+	seconds = strtoull(text + 1, &rest, 10);
+	if (*rest == '.' && isdigit((unsigned char)rest[1]))
+		fraction = strtod(rest, &rest);
+	if (*rest || seconds > INT64_MAX / SECOND - 1)
+		return -EINVAL;
+	time->kind = REPORT_TIME_WALL;
+	time->ns = seconds * SECOND + (uint64_t)(fraction * SECOND);
+	return 0;
+}
+
 int report_time_parse(struct report_time *time, const char *text)
 {
 	struct report_time parsed;
-	int err = parse_relative(&parsed, text);
+	int err = *text == '@' ? parse_epoch(&parsed, text) : parse_relative(&parsed, text);
 
 	if (err)
 		err = parse_of_day(&parsed, text);

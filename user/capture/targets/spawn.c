@@ -24,7 +24,8 @@ static bool is_number(const char *name)
 static int complain(const char *name, int err)
 {
 	static const char *const words[] = { "alloc", "full", "native", "python", "waits", "all" };
-	const char *hint = "";
+	static const char *const kinds[] = { "pods", "pod", "nodes", "node" };
+	const char *hint = "", *tail = name;
 	uint64_t ns;
 	size_t i;
 
@@ -35,7 +36,13 @@ static int complain(const char *name, int err)
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(name, words[i]))
 			hint = "; what --stack takes stands behind \"=\": --stack=";
-	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err), hint, *hint ? name : "");
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(name, kinds[i])) {
+			hint = "; all processes of this machine are -a, and those of a pod are --pod"
+			       " NAMESPACE/NAME of memscope-bpf who";
+			tail = "";
+		}
+	log_error("cannot execute \"%s\": %s%s%s", name, strerror(-err), hint, *hint ? tail : "");
 	return err;
 }
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/open_failure.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/* `record --ring` keeps what it has in a directory beside the file, until it ends. */
+static bool has_ring(const char *path)
+{
+	char ring[PATH_MAX];
+	struct stat status;
+
+	return snprintf(ring, sizeof(ring), "%s.ring", path) < (int)sizeof(ring) &&
+	       !stat(ring, &status);
+}
+
+void open_failure_say(const char *name, const char *path, int err)
+{
+	const char *why = strerror(-err);
+
+	if (err == -EACCES && geteuid() != 0)
+		log_error("%s: cannot open: %s; what root records, others may not read: write sudo"
+			  " before the command, or once: sudo chown \"$USER\" %s",
+			  name, why, path);
+	else if (err == -ENOENT && has_ring(path))
+		log_error("%s: cannot open: %s; there is %s.ring: give that in its place", name,
+			  why, path);
+	else
+		log_error("%s: cannot open: %s", name, why);
+}

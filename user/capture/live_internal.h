@@ -217,11 +217,12 @@ struct target *live_living(struct live *live, pid_t pid);
  * `program`: what the process is about to execute, or NULL. `if_late`: what its ATTACH record
  * (which is fed later) says if the driver was mapped before it had probes (enum ms_attach_flags).
  * `began_ns`: when it began, CLOCK_MONOTONIC, if that is known better than by its start; or 0.
+ * `mapped_ns`: when it mapped the first file that is of interest, if that is known; or 0.
  */
 struct live_newcomer {
 	pid_t pid;
 	const char *program;
-	uint64_t began_ns;
+	uint64_t began_ns, mapped_ns;
 	uint32_t if_late;
 	enum log_level level;
 	bool named; /* by the user: no child of another target, and not found */
@@ -269,7 +270,8 @@ bool live_is_denied(const struct live *live, pid_t pid);
 /* Whether the record is a denied process's, and not to be handed over; it may be its last. */
 bool live_drops(struct live *live, const struct ms_event *event);
 /* A process has mapped a file: lets it in if the scope does. Returns whether it is a target. */
-bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping);
+bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping,
+		       uint64_t mapped_ns);
 /* Processes that are running: at the beginning (later ones are noticed when they map something), */
 int live_open_scope(struct live *live);
 /* ... and later, where nothing gives notice. */

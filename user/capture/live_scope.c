@@ -231,8 +231,8 @@ void live_set_policy(struct live *live, const struct policy *policy)
 
 /* ---- who is let in --------------------------------------------------------------------------- */
 
-/* NULL: it is not traced. */
-static struct target *admit(struct live *live, pid_t pid)
+/* `mapped_ns`: as in struct live_newcomer. NULL: it is not traced. */
+static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns)
 {
 	struct target *target;
 	struct proc_info info;
@@ -249,6 +249,7 @@ static struct target *admit(struct live *live, pid_t pid)
 	}
 	err = live_add_target(live,
 			      &(struct live_newcomer){ .pid = pid,
+						       .mapped_ns = mapped_ns,
 						       .if_late = MS_ATTACH_RUNNING,
 						       .level = LOG_DEBUG },
 			      &target);
@@ -260,7 +261,7 @@ static struct target *admit(struct live *live, pid_t pid)
 /* Before the capture begins, which announces all targets. */
 static void admit_first(pid_t pid, void *context)
 {
-	admit(context, pid);
+	admit(context, pid, 0);
 }
 
 static void admit_later(pid_t pid, void *context);
@@ -275,10 +276,9 @@ static int admit_child(pid_t pid, void *context)
 	return 0;
 }
 
-static void admit_later(pid_t pid, void *context)
+static void admit_and_announce(struct live *live, pid_t pid, uint64_t mapped_ns)
 {
-	struct live *live = context;
-	struct target *target = admit(live, pid);
+	struct target *target = admit(live, pid, mapped_ns);
 
 	if (target) {
 		live_feed_attach(live, target);
@@ -289,12 +289,18 @@ static void admit_later(pid_t pid, void *context)
 		live_drain(live);
 }
 
-bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping)
+static void admit_later(pid_t pid, void *context)
+{
+	admit_and_announce(context, pid, 0);
+}
+
+bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *mapping,
+		       uint64_t mapped_ns)
 {
 	const struct scope *scope = &live->options.scope;
 
 	if (scope_is_open(scope) && scope_wants(scope, &live->targets, pid, mapping))
-		admit_later(pid, live);
+		admit_and_announce(live, pid, mapped_ns);
 	return targets_find(&live->targets, pid);
 }
 

@@ -161,6 +161,8 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 		return err;
 	if (newcomer->began_ns)
 		target->began_ns = newcomer->began_ns;
+	else if (newcomer->mapped_ns)
+		target_mapped_first(target, newcomer->mapped_ns);
 	flags |= live_who_flags(live, target);
 	target->attached_ns = clock_monotonic_ns();
 	target->named = newcomer->named;
@@ -468,7 +470,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 		live_drain(live);
 	target = living_now(live, pid);
 	first = target && !target->mapped;
-	if (!target && !live_admit_mapped(live, pid, mapping)) {
+	if (!target && !live_admit_mapped(live, pid, mapping, mapped_ns)) {
 		in_scope &= !live_is_denied(live, pid);
 		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, false);
 		live_warn_untraced(live, pid, mapping);

@@ -19,10 +19,13 @@
 #include "capture/targets/target_tensors.h"
 #include "host/proc.h"
 
+/* The steps in which the kernel says when a process began. */
+#define TARGET_START_NS 10000000
+
 struct target {
 	pid_t pid;
 	uint64_t start_ns;
-	uint64_t began_ns; /* the same by CLOCK_MONOTONIC, or up to 10 ms before */
+	uint64_t began_ns; /* by CLOCK_MONOTONIC, or up to TARGET_START_NS before */
 	char comm[PROC_COMM_BYTES];
 	int pidfd;                       /* readable once the process is gone */
 	struct loop_source *exit_source; /* NULL: there is no callback then */
@@ -114,6 +117,18 @@ bool target_has_probes(const struct target *target);
  * `level`: -ESRCH if there is no such process, it is a zombie or a kernel thread.
  */
 int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct target **target);
+
+/*
+ * It mapped the first file that can have probes then. Whether these were in time is asked of when
+ * it began, of which only the step is known: within that, what it had not mapped it could not call.
+ */
+static inline void target_mapped_first(struct target *target, uint64_t mapped_ns)
+{
+	const uint64_t latest_ns = target->began_ns + TARGET_START_NS;
+
+	if (mapped_ns > target->began_ns)
+		target->began_ns = mapped_ns < latest_ns ? mapped_ns : latest_ns;
+}
 
 /*
  * The process has executed a program, and has its name now: forgets what could not be attached to;

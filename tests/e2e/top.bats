@@ -111,6 +111,20 @@ until_it_is() {
 	grep -qx '  1 more\.' <<< "$output"
 }
 
+@test "those that are asked for are shown, of those that are traced" {
+	puppet_with_cuda
+	puppet alloc 1048576
+	top_start -p "$PUPPET_PID" --comm pupp\*
+	wait_for "[ -n \"\$(rows_of $PUPPET_PID)\" ]" 200 || fail "$(cat top.out)"
+	top_stop
+	top_start -p "$PUPPET_PID" --comm nosuch
+	wait_for "grep -q '^No process that has called CUDA is name nosuch\.' top.out" 200 || fail "$(cat top.out)"
+	top_stop
+	grep -q ": 0 processes, 0 B live on devices, 1 left out" top.out
+	[ -z "$(rows_of "$PUPPET_PID")" ]
+	puppet_end
+}
+
 @test "what makes no sense is refused in one line" {
 	refused() {
 		local code=0

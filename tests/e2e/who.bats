@@ -350,6 +350,31 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	assert_equal "$(jq -r ".processes[] | select(.pid == $STARTED) | .zombie" who.json)" true
 }
 
+@test "those that are asked for, and how much the others hold" {
+	local one two
+
+	holder one nvidia-first nvidiactl
+	holder two nvidia-first nvidia-second
+	one=$(< one) two=$(< two)
+	process "device=0 pid=$one used=100M"
+	process "device=0 pid=$two used=200M"
+	process "device=1 pid=$two used=300M"
+
+	who -p "$one" --comm holder.py > out.txt
+	grep -qE "^ +$one .* 100 MiB .*holder.py" out.txt || fail "$(cat out.txt)"
+	grep -qE "^ +200 MiB +\(1 process left out\)$" out.txt || fail "$(cat out.txt)"
+	grep -qE "^ +300 MiB +\(1 process left out\)$" out.txt || fail "$(cat out.txt)"
+	run ! grep -qE "^ +$two " out.txt
+	who --json -p "$one" > who.json
+	valid who who.json
+	assert_equal "$(jq -c '[.devices[].processes[].pid], [.processes[].pid], .processes_left_out >= 1' who.json)" \
+		"[$one]"$'\n'"[$one]"$'\ntrue'
+	assert_equal "$(who --json --user root | jq -c '[.devices[].processes[].pid] | unique | length')" 2
+	run -5 who --container nosuch
+	[[ $output == *"what was asked for (container nosuch)"* ]] || fail "$output"
+	[[ $output != *" $one "* ]] || fail "$output"
+}
+
 @test "what a process calls itself does not reach the terminal" {
 	cp /usr/bin/sleep $'a\e[2Jb'
 	mkfifo started

@@ -95,6 +95,8 @@ static void test_containers_and_pods_whose_names_are_unknown(void **state)
 	assert_false(MAY_HAVE(&named, .pod = "ml/other"));
 	assert_true(MAY_HAVE(&named, .pod = "ml/train-0"));
 	assert_false(MAY_HAVE(&known, .pod = "train-0"));
+	assert_true(MAY_HAVE(&pod, .namespace = "ml"));
+	assert_false(MAY_HAVE(&known, .namespace = "ml"));
 }
 
 static void test_pods(void **state)
@@ -112,6 +114,10 @@ static void test_pods(void **state)
 	assert_false(HAS(&pod, .pod = "web"));
 	assert_false(HAS(&known, .pod = "web-1"));
 	assert_false(HAS(&unknown, .pod = "shop/web-1"));
+	assert_true(HAS(&pod, .namespace = "shop"));
+	assert_true(HAS(&pod, .namespace = "shop", .pod = "web-1"));
+	assert_false(HAS(&pod, .namespace = "sho"));
+	assert_false(HAS(&known, .namespace = "shop"));
 }
 
 static void test_cgroups(void **state)

@@ -20,6 +20,7 @@ static const struct criterion {
 	{ "cgroup", offsetof(struct process_selection, cgroup), IDENTITY_CGROUP },
 	{ "container", offsetof(struct process_selection, container), IDENTITY_CONTAINER },
 	{ "pod", offsetof(struct process_selection, pod), IDENTITY_POD },
+	{ "namespace", offsetof(struct process_selection, namespace), IDENTITY_NAMESPACE },
 	{ "comm", offsetof(struct process_selection, comm), IDENTITY_ITEMS },
 };
 

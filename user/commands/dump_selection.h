@@ -9,33 +9,38 @@
 #include "commands/options.h"
 #include "report/report.h"
 
+/* clang-format off */
+
+#define DUMP_SELECTION_AT(at, member) ((at) + offsetof(struct process_selection, member))
+
 /* Rows of a command's options; `at` is where its settings have the struct process_selection. */
 #define DUMP_SELECTION_ROWS(at) \
-	{ 0,           "user", \
-	  "NAME",      "Only processes of this user (name or UID).", \
-	  option_file, (at) + offsetof(struct process_selection, user) }, \
-		{ 0, \
-		  "cgroup", \
-		  "PATH", \
-		  "Only processes in this cgroup or below it. PATH is as in /proc/PID/cgroup.", \
-		  option_file, \
-		  (at) + offsetof(struct process_selection, cgroup) }, \
-		{ 0, \
-		  "container", \
-		  "ID", \
-		  "Only processes of this container: its name, its ID or the beginning of its ID.", \
-		  option_file, \
-		  (at) + offsetof(struct process_selection, container) }, \
-		{ 0,           "pod", \
-		  "NAME",      "Only processes of this pod: its name, NAMESPACE/NAME, or its UID.", \
-		  option_file, (at) + offsetof(struct process_selection, pod) }, \
-	{ \
-		0, "comm", "PATTERN", \
-			"Only processes with this name: the name of the process (python3), of its executable," \
-			" or of the script or module that it runs (train.py). * and ? are wildcards. A" \
-			" process must match all of these options that are given.", \
-			option_file, (at) + offsetof(struct process_selection, comm) \
-	}
+	DUMP_SELECTION_USER_ROW(at), \
+	{ 0, "cgroup", "PATH", \
+	  "Only processes in this cgroup or below it. PATH is as in /proc/PID/cgroup.", \
+	  option_file, DUMP_SELECTION_AT(at, cgroup) }, \
+	DUMP_SELECTION_CONTAINER_ROWS(at)
+
+#define DUMP_SELECTION_USER_ROW(at) \
+	{ 0, "user", "NAME", "Only processes of this user (name or UID).", option_file, \
+	  DUMP_SELECTION_AT(at, user) }
+
+#define DUMP_SELECTION_CONTAINER_ROWS(at) \
+	{ 0, "container", "ID", \
+	  "Only processes of this container: its name, its ID or the beginning of its ID.", \
+	  option_file, DUMP_SELECTION_AT(at, container) }, \
+	{ 0, "pod", "NAME", \
+	  "Only processes of this pod: its name, NAMESPACE/NAME, or its UID.", \
+	  option_file, DUMP_SELECTION_AT(at, pod) }, \
+	{ 0, "namespace", "NAME", "Only processes of pods in this namespace.", option_file, \
+	  DUMP_SELECTION_AT(at, namespace) }, \
+	{ 0, "comm", "PATTERN", \
+	  "Only processes with this name: the name of the process (python3), of its executable," \
+	  " or of the script or module that it runs (train.py). * and ? are wildcards. A" \
+	  " process must match all of these options that are given.", \
+	  option_file, DUMP_SELECTION_AT(at, comm) }
+
+/* clang-format on */
 
 /* Returns EXIT_OK, or an exit code after a message that names what there is instead. */
 int dump_selection_check(const struct report *report);

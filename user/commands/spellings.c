@@ -23,6 +23,7 @@
 #define NUMBERS_OVER_TIME \
 	"top is for people; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a"
 #define SELECTING "report export"
+#define CHOOSING "report export who top"
 #define BY_CGROUP \
 	"its processes are chosen by --cgroup PATH, as /proc/PID/cgroup has it; of a recording:" \
 	" report --container ID"
@@ -34,9 +35,8 @@
 #define TOOK_IS_SHOWN "each line has how long the call took anyway"
 #define LEAK_GATE "write --fail-on leak: exit code 8 if there is one"
 #define COLOURS "there are colours on a terminal alone; NO_COLOR=1 turns them off"
-#define EACH_PROCESS "it shows each process; for some: --json | jq"
 #define HOW_TO_SELECT \
-	"write --user NAME, --comm PATTERN, --cgroup PATH, --container ID or --pid PID"
+	"write --user NAME, --comm PATTERN, --cgroup PATH, --container ID, --pod NAME or --pid PID"
 #define WHICH_CALLS "-e chooses among calls: -e alloc,free"
 
 /* clang-format off */
@@ -56,18 +56,17 @@ static const struct spelling spellings[] = {
 	{ READING, "--since-time", MEANS("from", NULL, "it is --from here") },
 	{ READING, "--since", ADVICE("write --from -5m (5 minutes before the end), or --from 15:04") },
 	{ READING, "--tail", ADVICE("write --from -10s: the last 10 seconds") },
-	{ SELECTING, "--where", ADVICE(HOW_TO_SELECT) },
-	{ SELECTING, "--filter", ADVICE(HOW_TO_SELECT) },
-	{ SELECTING, "--process", ADVICE("by its name: --comm train.py; by its number: --pid PID") },
-	{ SELECTING, "--namespace", ADVICE("write --pod NAMESPACE/NAME; all of them: report --by pod") },
-	{ SELECTING, "--name", MEANS("comm", NULL, "it is --comm here") },
-	{ SELECTING, "--script", MEANS("comm", NULL, "it is --comm here") },
-	{ SELECTING, "--uid", MEANS("user", NULL, "it is --user here") },
-	{ SELECTING, "-u", MEANS("user", NULL, "it is --user here") },
+	{ CHOOSING, "--where", ADVICE(HOW_TO_SELECT) },
+	{ CHOOSING, "--filter", ADVICE(HOW_TO_SELECT) },
+	{ CHOOSING, "--process", ADVICE("by its name: --comm train.py; by its number: --pid PID") },
+	{ CHOOSING, "--name", MEANS("comm", NULL, "it is --comm here") },
+	{ CHOOSING, "--script", MEANS("comm", NULL, "it is --comm here") },
+	{ CHOOSING, "--uid", MEANS("user", NULL, "it is --user here") },
+	{ CHOOSING, "-u", MEANS("user", NULL, "it is --user here") },
 	{ "report", "--gpu", MEANS("device", NULL, "it is --device here") },
 	{ READING, "--last", ADVICE("write --from -5m: the last 5 minutes") },
 	{ READING, "--output-format", MEANS("format", NULL, "it is --format here") },
-	{ SELECTING, "--pids", MEANS("pid", NULL, "it is --pid here") },
+	{ CHOOSING, "--pids", MEANS("pid", NULL, "it is --pid here") },
 	{ "report", "--sort", ADVICE("tables are sorted by size; --format html has ones that sort by any column") },
 	{ "report", "-n", MEANS("top", NULL, "it is --top here: rows of each table; a namespace is --namespace NAME") },
 	{ "report", "--limit", MEANS("top", NULL, "it is --top here") },
@@ -196,20 +195,16 @@ static const struct spelling spellings[] = {
 	{ LIVE, "-l", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
 	{ LIVE, "-A", MEANS("all", NULL, "it is -a here; to append to a file, as strace -A does, write >> FILE in place of -o FILE") },
 	{ LIVE, "--all-namespaces", MEANS("all", NULL, "it is -a here") },
-	{ RUNNING, "--container", ADVICE(BY_CGROUP) },
-	{ RUNNING, "--user", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
-	{ RUNNING, "--comm", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
-	{ RUNNING, "--name", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
-	{ RUNNING, "--process", ADVICE("write -p PID, or -p \"$(pgrep NAME)\"") },
+	{ LIVE, "--container", ADVICE(BY_CGROUP) },
+	{ LIVE, "--user", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
+	{ LIVE, "--comm", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
+	{ LIVE, "--name", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
+	{ LIVE, "--process", ADVICE("write -p PID, or -p \"$(pgrep NAME)\"") },
 	{ RUNNING, "--device", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
 	{ RUNNING, "--gpu", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
-	{ "who", "--user", ADVICE(EACH_PROCESS) },
-	{ "who", "--comm", ADVICE(EACH_PROCESS) },
-	{ "who", "--container", ADVICE(EACH_PROCESS) },
 	{ LIVE, "--since", ADVICE("what was before is not known; of a recording: report --from TIME") },
 	{ LIVE, "--watch", ADVICE("trace goes on until Ctrl-C as it is; leave it out") },
 	{ LIVE, "--timeout", MEANS("duration", NULL, "it is --duration here") },
-	{ "top", "-u", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
 	{ "top", "--by", ADVICE("each process has a row; --sort live|growth|rate|peak|pid is their order") },
 	{ "top", "-o", ADVICE("the order is --sort live|growth|rate|peak|pid; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a") },
 	{ "top", "-c", ADVICE("each process has its program, and the script of an interpreter; for command lines: trace --cmdline") },
@@ -217,7 +212,6 @@ static const struct spelling spellings[] = {
 	{ "top", "-S", ADVICE("the order is --sort live|growth|rate|peak|pid; what ended processes held: record, and report") },
 	{ "top", "--containers", ADVICE("the remarks name the container of each process; for one: --container ID") },
 	{ "top", "-g", ADVICE("it is --stacks=alloc here, for call sites at a terminal") },
-	{ "who", "-u", ADVICE(EACH_PROCESS) },
 	{ "who", "--by", ADVICE("it shows each device's processes; sums over time: memscope-bpf history --by user; of a recording: report --by user") },
 	{ "who", "-o", ADVICE("who writes to standard output: write > FILE, or --json for JSON") },
 	{ "who", "-g", ADVICE("it traces nothing, so it has no stacks; memscope-bpf record --stacks=alloc has") },
@@ -247,13 +241,12 @@ static const struct spelling spellings[] = {
 	{ "agent", "--json", ADVICE("what it serves is JSON: curl -s http://127.0.0.1:9750/api/v1/who") },
 	{ "agent", "-p", ADVICE("it traces all processes; one alone: memscope-bpf record -p PID") },
 	{ "agent", "-a", ADVICE("it traces all processes; leave it out") },
-	{ "who", "-p", ADVICE("it shows every process; for one: --json | jq '.processes[] | select(.pid == PID)'") },
 	{ "who", "-a", ADVICE("it shows every process; leave it out") },
-	{ "who", "-n", ADVICE("it shows every pod; of one: --json | jq '.processes[] | select(.identity.namespace == \"NS\")'") },
+	{ "who", "-n", MEANS("namespace", NULL, "it is --namespace here") },
+	{ "who", "-c", MEANS("container", NULL, "it is --container here") },
 	{ "who", "-A", ADVICE("it shows every process; leave it out") },
 	{ "who", "--all-namespaces", ADVICE("it shows every process; leave it out") },
 	{ "who", "-l", ADVICE("write -w 1 to look again each second") },
-	{ "who", "--pod", ADVICE(EACH_PROCESS) },
 	{ "who", "--sort", ADVICE("by memory, the largest first; otherwise --json | jq") },
 	{ "who", "--sort-by", ADVICE("by memory, the largest first; otherwise --json | jq") },
 	{ "who", "--query-compute-apps", ADVICE("write --json") },

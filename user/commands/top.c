@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "commands/command.h"
+#include "commands/dump_selection.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "commands/top_agent_run.h"
@@ -84,6 +85,8 @@ static int parse_agent(const struct option_row *row, const char *value, void *se
 
 static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Watch", "watched"),
+	DUMP_SELECTION_USER_ROW(AT(selection)),
+	DUMP_SELECTION_CONTAINER_ROWS(AT(selection)),
 	{ 0, "agent", "SOCKET",
 	  "Trace nothing, and show what the agent traces that answers on this Unix socket (its"
 	  " option --socket). This needs no privilege. Only root and members of the group memscope"
@@ -111,6 +114,7 @@ static const struct option_row rows[] = {
 	  " docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
+	CONTAINER_OPTION_ROW(AT(capture.containers)),
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(capture), "8M"),
 	CAPTURE_OPTIONS_PROBE_ROWS(AT(capture), "watched"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(capture)),
@@ -139,9 +143,22 @@ static int look_at_agent(struct top_run_settings *settings)
 	return EXIT_USAGE;
 }
 
+/* Who is shown says enough of who is traced. */
+static void trace_all_for_selection(struct top_run_settings *settings)
+{
+	struct selection *selection = &settings->capture.selection;
+
+	if (process_selection_is_some(&settings->selection) && !selection->pids_count &&
+	    !selection->cgroup && !selection->command)
+		selection->all = true;
+}
+
 static int look_here(struct top_run_settings *settings)
 {
-	int code = selection_check(&settings->capture.selection);
+	int code;
+
+	trace_all_for_selection(settings);
+	code = selection_check(&settings->capture.selection);
 
 	if (settings->capture.stack_ops && (settings->batch || !top_display_is_possible())) {
 		log_error(
@@ -170,7 +187,7 @@ static int top(int argc, char **argv)
 		capture->selection.command = first < argc ? argv + first : NULL;
 		code = settings.agent ? look_at_agent(&settings) : look_here(&settings);
 	}
-	selection_fini(&capture->selection);
+	capture_options_fini(capture);
 	return code;
 }
 

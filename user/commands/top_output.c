@@ -10,6 +10,7 @@ void top_output_init(struct top_output *output, const struct top_run_settings *s
 {
 	*output = (struct top_output){ .settings = settings };
 	top_init(&output->top, now_ns);
+	output->top.selection = &settings->selection;
 	output->status.begin_ns = output->status.now_ns = now_ns;
 	writer_init_stdout(&output->writer);
 }

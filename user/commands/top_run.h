@@ -14,6 +14,7 @@ struct top_run_settings {
 	uint64_t looks; /* 0: until it ends */
 	uint64_t most;  /* processes of a look, as plain text; 0: all */
 	enum top_sort sort;
+	struct process_selection selection; /* of those that are traced, the ones to show */
 	const char *agent; /* socket of the agent that it asks; NULL: it traces itself */
 	bool batch;
 	bool no_launches;

@@ -15,12 +15,14 @@
 #include "capture/records/identity_record.h"
 #include "commands/command.h"
 #include "commands/container_option.h"
+#include "commands/dump_selection.h"
 #include "commands/options.h"
 #include "commands/terminal.h"
 #include "host/holders.h"
 #include "host/nvml.h"
 #include "render/who.h"
 
+#define PIDS_MOST 256
 #define CALL_NS 5000000000ull
 #define CLEAR "\033[H\033[2J"
 
@@ -29,15 +31,37 @@ struct settings {
 	uint64_t watch_ns; /* 0: once */
 	uint64_t call_ns;  /* what a call of NVML may take */
 	struct container_map containers;
+	struct process_selection selection;
+	uint32_t pids[PIDS_MOST];
+	size_t pids_count; /* 0: all */
 };
 
 #define AT(member) offsetof(struct settings, member)
+
+static int take_pid(void *context, uint32_t pid)
+{
+	struct settings *settings = context;
+
+	if (settings->pids_count == PIDS_MOST) {
+		log_error("--pid: more than %d processes", PIDS_MOST);
+		return -E2BIG;
+	}
+	settings->pids[settings->pids_count++] = pid;
+	return 0;
+}
+
+static int parse_pids(const struct option_row *row, const char *value, void *settings)
+{
+	return option_pids(row, value, take_pid, settings);
+}
 
 static const struct option_row rows[] = {
 	{ 'j', "json", NULL, "Write one JSON object per line (docs/who.schema.json).", option_flag,
 	  AT(json) },
 	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
+	{ 'p', "pid", "PID[,PID...]", "Only these processes.", parse_pids, 0 },
+	DUMP_SELECTION_ROWS(AT(selection)),
 	{ 'w', "watch", "TIME", "Repeat every TIME (2, 2s, 1m30s), until Ctrl-C.", option_duration,
 	  AT(watch_ns) },
 	{ 0, "timeout", "TIME",
@@ -72,6 +96,7 @@ struct looking {
 	struct identity_maker maker;
 	struct who_process *processes; /* one for each holder */
 	struct string_table texts;     /* what they point to */
+	size_t left_out;               /* so many of them */
 };
 
 static void identify(struct looking *looking, const struct holder *holder,
@@ -92,6 +117,35 @@ static void identify(struct looking *looking, const struct holder *holder,
 	identity_name(&process->identity, comm, process->name);
 }
 
+static bool is_wanted(const struct settings *settings, uint32_t pid, const char *comm,
+		      const struct who_process *process)
+{
+	size_t i;
+
+	for (i = 0; i < settings->pids_count && settings->pids[i] != pid; i++)
+		;
+	return (!settings->pids_count || i < settings->pids_count) &&
+	       process_selection_fits(&settings->selection, &process->identity, comm,
+				      process->name);
+}
+
+/* Once all are identified. */
+static void choose(struct looking *looking)
+{
+	const struct holders *holders = &looking->holders;
+	size_t i;
+
+	looking->left_out = 0;
+	for (i = 0; i < holders->holders_count; i++) {
+		const struct holder *holder = &holders->holders[i];
+		struct who_process *process = &looking->processes[i];
+
+		process->left_out = !is_wanted(&looking->settings, holder->pid,
+					       holder->present ? holder->info.comm : "", process);
+		looking->left_out += process->left_out;
+	}
+}
+
 static int identify_all(struct looking *looking)
 {
 	const struct holders *holders = &looking->holders;
@@ -106,6 +160,7 @@ static int identify_all(struct looking *looking)
 	for (i = 0; i < holders->holders_count; i++)
 		if (holders->holders[i].present)
 			identify(looking, &holders->holders[i], &looking->processes[i]);
+	choose(looking);
 	return 0;
 }
 
@@ -123,6 +178,7 @@ static int look(struct looking *looking)
 		return err;
 	}
 	who.processes = looking->processes;
+	who.left_out = looking->left_out;
 	log_debug("NVML took %llu us", (unsigned long long)looking->holders.nvml->ns / 1000);
 	if (looking->settings.json)
 		who_append_json(&writer->text, &who);
@@ -155,6 +211,26 @@ static int look_on(struct looking *looking)
 	return err;
 }
 
+/* Says so if none is what was asked for: of names that no process has, too. */
+static bool is_without_any(const struct looking *looking)
+{
+	const size_t left_out = looking->left_out;
+	const struct settings *settings = &looking->settings;
+	struct string asked = { 0 };
+
+	if (looking->holders.holders_count > left_out ||
+	    (!settings->pids_count && !process_selection_is_some(&settings->selection)))
+		return false;
+	process_selection_append(&asked, &settings->selection);
+	log_error("no process that has the driver open is what was asked for (%s%s%.*s); %zu"
+		  " other%s, which who shows without these options",
+		  settings->pids_count ? "--pid" : "",
+		  settings->pids_count && asked.length ? ", " : "", (int)asked.length,
+		  asked.length ? asked.bytes : "", left_out, left_out == 1 ? " has" : "s have");
+	string_fini(&asked);
+	return true;
+}
+
 static int run_who(struct looking *looking)
 {
 	int err, code;
@@ -165,6 +241,8 @@ static int run_who(struct looking *looking)
 	writer_init_stdout(&looking->writer);
 	err = look_on(looking);
 	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
+	if (!err && is_without_any(looking) && code == EXIT_OK)
+		code = EXIT_NO_TARGET;
 	if (err)
 		code = err == -EPIPE ? EXIT_OK : EXIT_FAILED;
 	nvml_close(looking->nvml);
@@ -214,6 +292,8 @@ const struct command who_command = {
 		    "memscope-bpf who\n"
 		    "# every two seconds, with what only root may see\n"
 		    "sudo memscope-bpf who -w 2\n"
+		    "# one container, by its name or the beginning of its ID\n"
+		    "sudo memscope-bpf who --container 0123456789ab\n"
 		    "# how much is free, for a script\n"
 		    "memscope-bpf who --json | jq '.devices[].free_bytes'\n",
 	.options = rows,

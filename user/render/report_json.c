@@ -196,6 +196,7 @@ static void put_options(struct json *json, const struct report *report)
 	json_put_text(json, "cgroup", options->selection.cgroup);
 	json_put_text(json, "container", options->selection.container);
 	json_put_text(json, "pod", options->selection.pod);
+	json_put_text(json, "namespace", options->selection.namespace);
 	json_put_text(json, "comm", options->selection.comm);
 	json_put_text(json, "by", process_groups_name(options->by));
 	report_json_device(json, report->options.device);

@@ -15,11 +15,13 @@
 struct who_process {
 	struct identity identity;
 	char name[IDENTITY_NAME_BYTES]; /* to call it by; "": not known */
+	bool left_out;                  /* it is none of those that are asked for */
 };
 
 struct who {
 	const struct holders *holders;
 	const struct who_process *processes; /* one for each of the holders */
+	size_t left_out;                     /* so many of them */
 };
 
 /* One screen, if there are not too many of them. */

@@ -121,8 +121,12 @@ static void put_device(struct json *json, const struct who *who, size_t place)
 	put_results(json, nvml);
 	json_name(json, "processes");
 	json_open(json, '[');
-	for (i = device->first; i < device->first + device->count; i++)
-		put_holding(json, who->holders, &who->holders->holdings[i]);
+	for (i = device->first; i < device->first + device->count; i++) {
+		const struct holding *holding = &who->holders->holdings[i];
+
+		if (!who->processes[holding->holder].left_out)
+			put_holding(json, who->holders, holding);
+	}
 	json_close(json, ']');
 	put_notes(json, who, (int64_t)place);
 	json_close(json, '}');
@@ -221,8 +225,10 @@ void who_append_json(struct string *out, const struct who *who)
 	json_name(&json, "processes");
 	json_open(&json, '[');
 	for (i = 0; i < holders->holders_count; i++)
-		put_process(&json, who, i);
+		if (!who->processes[i].left_out)
+			put_process(&json, who, i);
 	json_close(&json, ']');
+	json_put_u64(&json, "processes_left_out", who->left_out);
 	json_put_u64(&json, "processes_looked_at", holders->looked);
 	json_put_u64(&json, "processes_refused", holders->refused);
 	json_put_bool(&json, "all_processes_visible", holders->all_pids);

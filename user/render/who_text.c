@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/who.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -125,20 +126,40 @@ static void row_process(struct document *document, const struct who *who,
 	document_row_end(document);
 }
 
-/* What is in no process has a row of its own, so that the column adds up. */
-static void row_rest(struct document *document, const struct holders_device *device)
+/* What is no row of a process has one of its own, so that the column adds up. */
+static void row_of_words(struct document *document, bool known, uint64_t bytes, const char *words)
 {
-	if (!device->has_rest || !device->count)
-		return;
 	document_row(document);
 	document_cell_absent(document);
 	document_cell_words(document, "");
-	document_cell_size(document, true, device->rest_bytes);
+	document_cell_size(document, known, bytes);
 	document_cell_absent(document);
 	document_cell_absent(document);
-	document_cell_words(document, "(in no process)");
+	document_cell_words(document, words);
 	document_cell_words(document, "");
 	document_row_end(document);
+}
+
+static void row_left_out(struct document *document, const struct who *who,
+			 const struct holders_device *device)
+{
+	char words[sizeof("( processes left out)") + STRING_NUMBER_BYTES];
+	uint64_t bytes = 0;
+	uint32_t i, count = 0;
+	bool known = false;
+
+	for (i = device->first; i < device->first + device->count; i++) {
+		const struct holding *holding = &who->holders->holdings[i];
+
+		if (!who->processes[holding->holder].left_out || holding->elsewhere)
+			continue;
+		count++;
+		known |= holding->has_used;
+		bytes += holding->has_used ? holding->used_bytes : 0;
+	}
+	snprintf(words, sizeof(words), "(%u process%s left out)", count, count == 1 ? "" : "es");
+	if (count)
+		row_of_words(document, known, bytes, words);
 }
 
 static void append_notes(struct document *document, const struct who *who, int64_t device)
@@ -166,16 +187,17 @@ static void append_notes(struct document *document, const struct who *who, int64
 }
 
 /* CUDA opens every device that a process can see: who is listed elsewhere is no news here. */
-static void append_elsewhere(struct document *document, const struct holders *holders,
+static void append_elsewhere(struct document *document, const struct who *who,
 			     const struct holders_device *device)
 {
+	const struct holders *holders = who->holders;
 	const char *before = "Open, too, in processes whose memory is on other devices: ";
 	uint32_t i, count = 0;
 
 	for (i = device->first; i < device->first + device->count; i++) {
 		const struct holding *holding = &holders->holdings[i];
 
-		if (!holding->elsewhere)
+		if (!holding->elsewhere || who->processes[holding->holder].left_out)
 			continue;
 		string_append_format(&document->text, "%s%u", count++ ? ", " : before,
 				     holders->holders[holding->holder].pid);
@@ -197,25 +219,31 @@ static void append_device(struct document *document, const struct who *who, size
 	for (i = device->first; i < device->first + device->count; i++) {
 		const struct holding *holding = &holders->holdings[i];
 
-		if (!holding->elsewhere)
+		if (!holding->elsewhere && !who->processes[holding->holder].left_out)
 			row_process(document, who, &holders->holders[holding->holder], holding);
 	}
-	row_rest(document, device);
+	row_left_out(document, who, device);
+	if (device->has_rest && device->count)
+		row_of_words(document, true, device->rest_bytes, "(in no process)");
 	document_table_end(document);
-	append_elsewhere(document, holders, device);
+	append_elsewhere(document, who, device);
 	append_notes(document, who, (int64_t)place);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static bool has_device(const struct holders *holders, size_t holder)
+static bool is_other(const struct who *who, size_t holder)
 {
+	const struct holders *holders = who->holders;
 	size_t i;
+
+	if (who->processes[holder].left_out)
+		return false;
 
 	for (i = 0; i < holders->holdings_count; i++)
 		if (holders->holdings[i].holder == holder)
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
 /* Monitors, and what has the driver open but no device. */
@@ -226,13 +254,13 @@ static void append_others(struct document *document, const struct who *who)
 	bool any = false;
 
 	for (i = 0; i < holders->holders_count && !any; i++)
-		any = !has_device(holders, i);
+		any = is_other(who, i);
 	if (!any)
 		return;
 	document_say(document, "The driver, but no device, is open in");
 	document_table(document, "others", "Who has the driver open, but no device", columns);
 	for (i = 0; i < holders->holders_count; i++)
-		if (!has_device(holders, i))
+		if (is_other(who, i))
 			row_process(document, who, &holders->holders[i], NULL);
 	document_table_end(document);
 }

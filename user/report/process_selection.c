@@ -12,7 +12,7 @@
 bool process_selection_is_some(const struct process_selection *selection)
 {
 	return selection->user || selection->cgroup || selection->container || selection->pod ||
-	       selection->comm;
+	       selection->namespace || selection->comm;
 }
 
 static bool is(const char *known, const char *asked)
@@ -81,27 +81,34 @@ static bool matches(const char *pattern, const char *path)
 	return path && (!fnmatch(pattern, path, 0) || (slash && !fnmatch(pattern, slash + 1, 0)));
 }
 
-static bool has_name(const struct process *process, const char *pattern)
+static bool has_name(const struct identity *identity, const char *comm, const char *name,
+		     const char *pattern)
 {
-	const struct identity *identity = &process->identity.known;
 	const char *script = identity->items[IDENTITY_SCRIPT];
 
-	if (matches(pattern, process->comm) || matches(pattern, process->name) ||
+	if (matches(pattern, comm) || matches(pattern, name) ||
 	    matches(pattern, identity->items[IDENTITY_EXE]) || matches(pattern, script))
 		return true;
 	/* "-m MODULE" is also its module. */
 	return script && !strncmp(script, "-m ", 3) && matches(pattern, script + 3);
 }
 
-bool process_selection_has(const struct process_selection *selection, const struct process *process)
+bool process_selection_fits(const struct process_selection *selection,
+			    const struct identity *identity, const char *comm, const char *name)
 {
-	const struct identity *identity = &process->identity.known;
-
 	return (!selection->user || has_user(identity, selection->user)) &&
 	       (!selection->cgroup || has_cgroup(identity, selection->cgroup)) &&
 	       (!selection->container || has_container(identity, selection->container)) &&
 	       (!selection->pod || has_pod(identity, selection->pod)) &&
-	       (!selection->comm || has_name(process, selection->comm));
+	       (!selection->namespace ||
+		is(identity->items[IDENTITY_NAMESPACE], selection->namespace)) &&
+	       (!selection->comm || has_name(identity, comm, name, selection->comm));
+}
+
+bool process_selection_has(const struct process_selection *selection, const struct process *process)
+{
+	return process_selection_fits(selection, &process->identity.known, process->comm,
+				      process->name);
 }
 
 static bool is_hex(const char *text, const char *others)
@@ -133,6 +140,14 @@ static bool may_have_pod(const struct identity *identity, const char *asked)
 	return identity->items[IDENTITY_POD_UID] && !is_uid;
 }
 
+/* It is in a pod, as its cgroup says, of which only the uid is known. */
+static bool may_have_namespace(const struct identity *identity)
+{
+	return !identity->items[IDENTITY_CGROUP] ||
+	       (!identity->items[IDENTITY_NAMESPACE] &&
+		(identity->items[IDENTITY_POD] || identity->items[IDENTITY_POD_UID]));
+}
+
 bool process_selection_may_have(const struct process_selection *selection,
 				const struct process *process)
 {
@@ -146,6 +161,7 @@ bool process_selection_may_have(const struct process_selection *selection,
 		.container =
 			container && may_have_container(identity, container) ? NULL : container,
 		.pod = pod && may_have_pod(identity, pod) ? NULL : pod,
+		.namespace = may_have_namespace(identity) ? NULL : selection->namespace,
 		.comm = identity->items[IDENTITY_EXE] ? selection->comm : NULL,
 	};
 
@@ -169,5 +185,6 @@ void process_selection_append(struct string *out, const struct process_selection
 	append(out, start, "cgroup ", selection->cgroup);
 	append(out, start, "container ", selection->container);
 	append(out, start, "pod ", selection->pod);
+	append(out, start, "namespace ", selection->namespace);
 	append(out, start, "name ", selection->comm);
 }

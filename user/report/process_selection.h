@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes a report or an export is about, by who they are: all of what is asked for must be
- * so.
+ * Which processes a command is about, by who they are: all of what is asked for must be so.
  */
 #ifndef MEMSCOPE_REPORT_PROCESS_SELECTION_H
 #define MEMSCOPE_REPORT_PROCESS_SELECTION_H
@@ -17,6 +16,7 @@ struct process_selection {
 	const char *cgroup;    /* its path, or that of one above it; NULL: any */
 	const char *container; /* id, the beginning of one, or name; NULL: any */
 	const char *pod;       /* name, "namespace/name", or uid; NULL: any */
+	const char *namespace; /* of its pod; NULL: any */
 	const char *comm;      /* pattern of a shell for its name, program or script; NULL: any */
 };
 
@@ -26,6 +26,10 @@ bool process_selection_is_some(const struct process_selection *selection);
 /* Whether a process is one of them, for all that is known of it by now. */
 bool process_selection_has(const struct process_selection *selection,
 			   const struct process *process);
+
+/* The same of a process that is in no state. `comm` and `name` may be "". */
+bool process_selection_fits(const struct process_selection *selection,
+			    const struct identity *identity, const char *comm, const char *name);
 
 /*
  * Whether a process is none of them only because what is asked for is not known of it: it may have

@@ -231,6 +231,10 @@ static int add(struct top *top, const struct process *process)
 	history->look = top->look;
 	if (history->ended || !uses_cuda(process))
 		return 0;
+	if (top->selection && !process_selection_has(top->selection, process)) {
+		top->left_out += !process->exited;
+		return 0;
+	}
 	top->running += !process->exited;
 	top->ended += process->exited;
 	if (memory_grow(&top->rows, &top->rows_capacity, top->rows_count + 1, sizeof(*top->rows)))
@@ -260,7 +264,7 @@ int top_look(struct top *top, uint64_t now_ns)
 	top->look++;
 	top->interval_ns = now_ns > top->at_ns ? now_ns - top->at_ns : 0;
 	top->at_ns = now_ns;
-	top->rows_count = top->running = 0;
+	top->rows_count = top->running = top->left_out = 0;
 	top->live_bytes = 0;
 	top->nvml_known = false;
 	for (i = 0; i < state->processes_count && !err; i++)

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "ledger/state.h"
+#include "report/process_selection.h"
 #include "sink.h"
 
 #define TOP_SAMPLES 60 /* of what a process holds, one a second */
@@ -71,6 +72,7 @@ struct top {
 	 * peaks: number of a process -> bytes.
 	 */
 	const struct map *told_peaks;
+	const struct process_selection *selection; /* NULL: all processes are shown */
 	struct top_history *histories;
 	size_t histories_count, histories_capacity;
 	uint64_t seconds; /* samples so far */
@@ -81,6 +83,7 @@ struct top {
 	struct top_row *rows;
 	size_t rows_count, rows_capacity;
 	size_t running, ended; /* processes that use CUDA: that run; that have ended so far */
+	size_t left_out;       /* of those that run: `selection` leaves them out */
 	uint64_t live_bytes;   /* of all of them */
 	bool nvml_known;       /* of some process */
 	int err;               /* -ENOMEM: something could not be kept */

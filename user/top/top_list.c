@@ -256,5 +256,5 @@ void top_list_draw(struct top_lines *lines, size_t from, size_t height, struct t
 	if (view->filter_length)
 		string_append_text(&lines->lines[from + 1], "No process matches the filter.");
 	else
-		top_words_empty(&lines->lines[from + 1], status);
+		top_words_empty(&lines->lines[from + 1], top, status);
 }

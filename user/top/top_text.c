@@ -159,6 +159,6 @@ void top_text_append(struct document *document, const struct top *top,
 	append_rows(document, top, status);
 	if (top->rows_count)
 		return;
-	top_words_empty(&document->text, status);
+	top_words_empty(&document->text, top, status);
 	document_paragraph(document);
 }

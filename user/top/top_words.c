@@ -55,8 +55,14 @@ void top_words_interval(struct string *out, const struct top *top, const struct 
 				     REPORT_DURATION(status->now_ns - top->at_ns));
 }
 
-void top_words_empty(struct string *out, const struct top_status *status)
+void top_words_empty(struct string *out, const struct top *top, const struct top_status *status)
 {
+	if (top->left_out) {
+		string_append_text(out, "No process that has called CUDA is ");
+		process_selection_append(out, top->selection);
+		string_append_text(out, ".");
+		return;
+	}
 	if (!status->hidden) {
 		string_append_text(out, "No traced process has called CUDA.");
 		return;
@@ -133,6 +139,8 @@ void top_words_status(struct string *out, const struct top *top, const struct to
 	string_append_format(out, ", %s live on devices", string_size(size, top->live_bytes));
 	if (top->ended)
 		string_append_format(out, ", %llu ended", (unsigned long long)top->ended);
+	if (top->left_out)
+		string_append_format(out, ", %zu left out", top->left_out);
 	if (status->hidden) {
 		string_append_text(out, ", ");
 		string_append_u64(out, status->hidden);

@@ -37,7 +37,7 @@ void top_words_peak(struct string *out, const struct top_row *row);
 void top_words_interval(struct string *out, const struct top *top, const struct top_status *status);
 
 /* Why the list is empty: it is. */
-void top_words_empty(struct string *out, const struct top_status *status);
+void top_words_empty(struct string *out, const struct top *top, const struct top_status *status);
 
 /* What a process holds: "1.50 GiB", with "+" if that is not all, "~" if it is not exact; or "?". */
 void top_words_live(struct string *out, const struct top_row *row);

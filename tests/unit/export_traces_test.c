@@ -153,6 +153,31 @@ static void test_counters_and_flows(void **state)
 			   "calls only counted: launch 190: 503\n");
 }
 
+/* A viewer sorts by time, and would show what was told first as the last value. */
+static void test_counters_do_not_go_back(void **state)
+{
+	struct report_dump dump;
+
+	(void)state;
+	begin(&dump);
+	report_dump_add(&dump, at(100, 110, record_alloc("cuMemAlloc_v2", 0x1000, 100)));
+	report_dump_add(&dump, at(490, 500, record_alloc("cuMemAlloc_v2", 0x2000, 7)));
+	report_dump_add(&dump, begin_at(290, 0x1000));
+	report_dump_add(&dump, at(290, 300, record_free("cuMemFree_v2", 0x1000)));
+	report_dump_add(&dump, at(180, 180, record_launches("cuLaunchKernel", 0x6000, 500)));
+	report_dump_add(&dump, at(170, 170, record_launches("cuLaunchKernel", 0x6000, 3)));
+	assert_told(&dump, "thread 78 lane 0\n"
+			   "0> cuMemAlloc_v2 100-110 begins\n"
+			   "live device 110: 100\n"
+			   "0> cuMemAlloc_v2 490-500 begins\n"
+			   "live device 500: 107\n"
+			   "thread 78 lane 1\n"
+			   "1> cuMemFree_v2 290-300 ends\n"
+			   "live device 500: 7\n"
+			   "calls only counted: launch 180: 500\n"
+			   "calls only counted: launch 180: 503\n");
+}
+
 static union record instantiation(uint64_t executable, uint64_t graph)
 {
 	union record record = record_memory("cuGraphInstantiateWithFlags", executable, graph);
@@ -247,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_no_call_is_forgotten),
 		cmocka_unit_test(test_an_end_tells_what_was_kept),
 		cmocka_unit_test(test_counters_and_flows),
+		cmocka_unit_test(test_counters_do_not_go_back),
 		cmocka_unit_test(test_counters_of_many_devices),
 		cmocka_unit_test(test_memory_in_a_launch),
 		cmocka_unit_test(test_a_gap),

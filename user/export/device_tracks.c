@@ -52,7 +52,7 @@ static void look_at_device(struct traces *traces, size_t row, uint64_t ts_ns)
 	counter.share = device->name;
 	counter.is_new = !device->shown;
 	device->shown = true;
-	traces->format->counter(traces, &counter, ts_ns, device->live_bytes);
+	traces_count(traces, &counter, ts_ns, device->live_bytes);
 }
 
 /* Those that have changed: there may be many, and every call asks. */
@@ -97,7 +97,7 @@ void device_tracks_told(struct traces *traces, const struct event *event,
 	counter.share = device->name;
 	counter.is_new = !device->told;
 	device->told = true;
-	traces->format->counter(traces, &counter, ts_ns, call->size - call->src);
+	traces_count(traces, &counter, ts_ns, call->size - call->src);
 }
 
 void device_tracks_forget(struct traces *traces)

@@ -141,6 +141,18 @@ static struct traces_thread *thread_of(struct traces *traces, struct traces_proc
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
+void traces_count(struct traces *traces, const struct traces_counter *counter, uint64_t ts_ns,
+		  uint64_t value)
+{
+	const uint64_t *before = map_get(&traces->counted_ns, counter->id);
+
+	if (before && ts_ns < *before)
+		ts_ns = *before;
+	else if (map_set(&traces->counted_ns, counter->id, ts_ns))
+		traces->err = -ENOMEM;
+	traces->format->counter(traces, counter, ts_ns, value);
+}
+
 static void tell_live(struct traces *traces, struct traces_process *shown, uint32_t space,
 		      uint64_t ts_ns, uint64_t bytes)
 {
@@ -153,7 +165,7 @@ static void tell_live(struct traces *traces, struct traces_process *shown, uint3
 	snprintf(name, sizeof(name), "live %s", probe_space_name(space));
 	counter.is_new = !(shown->shown >> space & 1);
 	shown->shown |= 1u << space;
-	traces->format->counter(traces, &counter, ts_ns, bytes);
+	traces_count(traces, &counter, ts_ns, bytes);
 }
 
 /*
@@ -345,7 +357,7 @@ static void take_calls(struct traces *traces, struct traces_process *shown,
 	counter.is_new = !(shown->shown >> (MS_SPACES_COUNT + op) & 1);
 	shown->shown |= 1u << (MS_SPACES_COUNT + op);
 	shown->counted[op] += event->count;
-	traces->format->counter(traces, &counter, event->header->ts_ns, shown->counted[op]);
+	traces_count(traces, &counter, event->header->ts_ns, shown->counted[op]);
 }
 
 const char *traces_own_name(struct traces *traces, const char *name)
@@ -499,6 +511,7 @@ void traces_fini(struct traces *traces)
 	forget_processes(traces);
 	device_tracks_forget(traces);
 	map_fini(&traces->pids);
+	map_fini(&traces->counted_ns);
 	map_fini(&traces->own_names);
 	map_fini(&traces->readable_names);
 	string_table_fini(&traces->names);

@@ -148,6 +148,7 @@ struct traces {
 	struct traces_process *last;
 	struct map pids; /* that the format has got -> 1 */
 	uint64_t next_viewer_pid;
+	struct map counted_ns; /* counter's id -> when the format last got a value of it */
 	struct map devices; /* device -> struct traces_device */
 	uint64_t changes;   /* of devices, that have been looked at: struct usage_totals */
 	uint64_t devices_id;
@@ -165,6 +166,15 @@ struct traces {
 /* Sets the sink's members. */
 void traces_init(struct traces *traces, const struct traces_format *format, struct writer *writer);
 void traces_fini(struct traces *traces);
+
+/*
+ * The counter has this value from then on. Records are not quite in the order of their times: those
+ * of calls that were only counted, and what a recording begins anew with, are of when they were
+ * written. A viewer sorts by time: so that a counter ends with its last value, a value that comes
+ * later is never of an earlier time. Without memory, `traces->err` is set.
+ */
+void traces_count(struct traces *traces, const struct traces_counter *counter, uint64_t ts_ns,
+		  uint64_t value);
 
 /*
  * Calls `put` for each field of the call that is worth showing beside its name, place and time.

@@ -331,6 +331,7 @@ struct ms_identity {
 #undef MS_RECORD
 _Static_assert(sizeof(struct ms_source) == 4, "wire layout");
 _Static_assert(sizeof(struct ms_object) == 72, "wire layout");
+_Static_assert(sizeof(struct ms_range) == 96, "wire layout");
 _Static_assert(sizeof(struct ms_spec) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_event) == 32, "wire layout");
 _Static_assert(sizeof(struct ms_call) == 96, "wire layout");
@@ -361,7 +362,7 @@ struct ms_settings {
 	__u32 count_launches; /* of kernels, instead of recording each */
 	__u32 cpu_slots;      /* of each struct ms_cpu_slots: a power of two */
 	__u32 admits;         /* enum ms_admits */
-	__u32 driver_version; /* MS_DRIVER(); 0: unknown, and taken to be new */
+	__u32 driver_version; /* MS_DRIVER(); 0: unknown, and taken to be 580 */
 	__u32 stack_ops;      /* bit set of enum ms_op: calls whose stacks are taken */
 	__u32 stack_depth;    /* how many frames of one, at most MS_STACK_MOST */
 	__u32 stack_kinds;    /* bit set of enum ms_frame_kind: frames that they have */

@@ -11,7 +11,9 @@
 	X(FREE,   "free")   /* with everything below it */ \
 	X(DUP,    "dup")    /* another name of the same memory */ \
 	X(MISSED, "missed") /* none: the process had files of the driver, and until now was not seen */ \
-	X(CLOSED, "closed") /* all of the process: it has no file of the driver any more */
+	X(CLOSED, "closed") /* all of the process: it has no file of the driver any more */ \
+	X(EXPORT, "export") /* goes to another process, by a file */ \
+	X(IMPORT, "import") /* another name, for what has come by a file */
 /* clang-format on */
 
 enum ms_object_action {
@@ -40,7 +42,11 @@ struct ms_object {
 	__u32 status; /* the driver's: 0, it was done; 0x51, it has no memory left */
 	__u16 row;    /* the traced call that the thread was in; MS_NO_ROW: none */
 	__u16 action; /* enum ms_object_action */
-	__u32 source_client; /* of DUP: what it is another name of */
+	/*
+	 * Of DUP: what it is another name of. Of EXPORT and IMPORT: the file that it goes by, as
+	 * `file` stands for one.
+	 */
+	__u32 source_client;
 	union {
 		__u32 source_object;
 		/*
@@ -51,7 +57,46 @@ struct ms_object {
 	};
 };
 
-#define MS_NOWHERE 0xff
+/* clang-format off */
+#define MS_RANGE_ACTIONS(X) \
+	X(CREATE,  "create")  /* addresses at which memory of the driver is going to be */ \
+	X(MAP,     "map")     /* an object is there, or a part of it */ \
+	X(UNMAP,   "unmap")   /* it is not any more */ \
+	X(FREE,    "free")    /* the addresses, and what is there */ \
+	X(MANAGED, "managed") /* addresses of managed memory, behind which is no object */ \
+	X(GPU,     "gpu")     /* none: the process uses that device */ \
+	X(READY,   "ready")   /* none: the file may be used. It makes no record. */
+/* clang-format on */
+
+enum ms_range_action {
+#define X(action, name) MS_RANGE_##action,
+	MS_RANGE_ACTIONS(X)
+#undef X
+		MS_RANGE_ACTIONS_COUNT,
+};
+
+#define MS_UUID_BINARY_BYTES 16
+
+/*
+ * Addresses of a process, and which of the driver's objects is there: what it asks of
+ * /dev/nvidia-uvm. They are those that CUDA returns, so by them an object is joined with what was
+ * allocated.
+ */
+struct ms_range {
+	struct ms_event event;
+	__u64 base;
+	__u64 bytes;          /* 0: not said, those of the range that was created there */
+	__u64 offset;         /* of MAP: in the object */
+	__u32 client, object; /* of MAP */
+	__u32 status;         /* the driver's: 0, it was done */
+	__u32 file;           /* as of struct ms_object; of /dev/nvidia-uvm */
+	__u8 uuid[MS_UUID_BINARY_BYTES]; /* of GPU, UNMAP, and of the first device of MAP; else 0 */
+	__u16 row;                       /* as of struct ms_object */
+	__u16 action;                    /* enum ms_range_action */
+	__u32 reserved;
+};
+
+#define MS_NOWHERE 0xffff
 
 enum ms_object_size {
 	MS_SIZE_NONE,
@@ -62,9 +107,13 @@ enum ms_object_size {
 /* A row of ioctls.def. */
 struct ms_ioctl {
 	__u32 since, until;
-	__u8 number, bytes, action, size, size_at;
-	__u8 client, parent, object, class_number, params, status;
-	__u8 source_client, source_object; /* 0: none */
+	__u32 request; /* of /dev/nvidia-uvm: all of it; 0: `number` and `bytes` say which it is */
+	__u8 number, bytes, action, size;
+	__u16 size_at;
+	__u16 client, parent, object, class_number, params, status;
+	__u16 source_client, source_object; /* 0: none */
+	__u16 command;                      /* of RM_CONTROL: its number; 0: it is none */
+	__u16 base, length, offset, uuid;   /* of what has a `request` */
 };
 
 /* A version of the driver as one number, by which they are ordered. */

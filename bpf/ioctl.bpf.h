@@ -8,19 +8,43 @@
 #ifndef MS_IOCTL_BPF_H
 #define MS_IOCTL_BPF_H
 
-#define MS_NV_MAJOR 195        /* of /dev/nvidiactl and /dev/nvidia<N> */
-#define MS_NV_MODESET 254      /* a minor of it that is about displays */
-#define MS_MINOR_BITS 20       /* of a dev_t in the kernel */
-#define MS_NV_XFER 0xd3        /* NV_ESC_IOCTL_XFER_CMD: the ioctl is in a structure */
-#define MS_NV_PARAMS_SIZE 0x40 /* NV_MEMORY_ALLOCATION_PARAMS.size */
-#define MS_NV_LIMIT 0x18       /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS.limit */
+#define MS_NV_MAJOR 195                    /* of /dev/nvidiactl and /dev/nvidia<N> */
+#define MS_NV_MODESET 254                  /* a minor of it that is about displays */
+#define MS_MINOR_BITS 20                   /* of a dev_t in the kernel */
+#define MS_NV_XFER 0xd3                    /* NV_ESC_IOCTL_XFER_CMD: the ioctl is in a structure */
+#define MS_NV_PARAMS_SIZE 0x40             /* NV_MEMORY_ALLOCATION_PARAMS.size */
+#define MS_NV_ASSUMED MS_DRIVER(580, 0, 0) /* the version, if it is not known */
+#define MS_NV_LIMIT 0x18                   /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS.limit */
+
+/* NV0000_CTRL_CMD_OS_UNIX_..., of one object and of several: of these, the first is reported. */
+#define MS_NV_EXPORT_OBJECT 0x3d05
+#define MS_NV_IMPORT_OBJECT 0x3d06
+#define MS_NV_EXPORT_OBJECTS 0x3d0b
+#define MS_NV_IMPORT_OBJECTS 0x3d0c
+#define MS_NV_EXPORT_OBJECT_HANDLE 0x0c
+#define MS_NV_EXPORT_OBJECT_FD 0x10
+#define MS_NV_IMPORT_OBJECT_FD 0x00
+#define MS_NV_IMPORT_OBJECT_PARENT 0x0c
+#define MS_NV_IMPORT_OBJECT_HANDLE 0x10
+#define MS_NV_EXPORT_OBJECTS_FD 0x00
+#define MS_NV_EXPORT_OBJECTS_HANDLE 0x4c
+#define MS_NV_IMPORT_OBJECTS_FD 0x00
+#define MS_NV_IMPORT_OBJECTS_PARENT 0x04
+#define MS_NV_IMPORT_OBJECTS_HANDLE 0x08
+
+/* Of /dev/nvidia-uvm, which is dynamic: what a file had that said that it is ready; 0: not known. */
+__u32 uvm_major = 0;
 
 /* clang-format off */
 const struct ms_ioctl ms_ioctls[] = {
 #define MS_IOCTL(name, nr, size_of, from, to, what, ...) \
 	{ .number = nr, .bytes = size_of, .since = from, .until = to, .action = MS_OBJECT_##what, \
 	  ##__VA_ARGS__ },
+#define MS_UVM(name, what_for, size_of, from, to, what, ...) \
+	{ .request = what_for, .since = from, .until = to, .action = MS_RANGE_##what, \
+	  ##__VA_ARGS__ },
 #include "ioctls.def"
+#undef MS_UVM
 #undef MS_IOCTL
 };
 /* clang-format on */
@@ -34,27 +58,41 @@ static __always_inline __u32 file_number(const struct file *file)
 }
 
 /*
- * The number of the file if the descriptor is one of NVIDIA's, or of the file system that a test
- * has for them; else 0.
+ * What stands for a file of that device, which the row is for; else 0. Of one that says that it is
+ * ready: the device's major number.
  */
-static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd)
+static __always_inline __u32 device_file(const struct file *file, __u32 device,
+					 const struct ms_ioctl *row)
+{
+	const __u32 major = device >> MS_MINOR_BITS, minor = device & ((1 << MS_MINOR_BITS) - 1);
+
+	if (!row || !row->request)
+		return major == MS_NV_MAJOR && minor != MS_NV_MODESET ? file_number(file) : 0;
+	if (minor)
+		return 0;
+	if (row->action == MS_RANGE_READY)
+		return major;
+	return major == uvm_major ? file_number(file) : 0;
+}
+
+/*
+ * The number of the file if the descriptor is one of NVIDIA's that the row is for, or of the file
+ * system that a test has for them; else 0. Without a row: of any but /dev/nvidia-uvm.
+ */
+static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd,
+					 const struct ms_ioctl *row)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
 	struct file *file = NULL;
 	struct inode *inode;
-	__u32 device;
 
 	if (fd >= BPF_CORE_READ(table, max_fds) ||
 	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
 		return 0;
 	inode = BPF_CORE_READ(file, f_inode);
-	device = BPF_CORE_READ(inode, i_rdev);
 	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0020000)
-		return device >> MS_MINOR_BITS == MS_NV_MAJOR &&
-				       (device & ((1 << MS_MINOR_BITS) - 1)) != MS_NV_MODESET ?
-			       file_number(file) :
-			       0;
+		return device_file(file, BPF_CORE_READ(inode, i_rdev), row);
 	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device ?
 		       file_number(file) :
 		       0;
@@ -76,17 +114,24 @@ static __always_inline __u64 user_u64(__u64 argument, __u32 offset)
 	return value;
 }
 
-/* The row's place, plus 1; 0: there is none. */
-static __always_inline __u32 ioctl_find(__u32 number, __u32 bytes)
+/* 0: the argument does not have it. */
+static __always_inline __u64 user_u64_if(__u64 argument, __u32 offset)
 {
-	__u32 version = settings.driver_version, i;
+	return offset == MS_NOWHERE ? 0 : user_u64(argument, offset);
+}
+
+/* The row's place, plus 1; 0: there is none. */
+static __always_inline __u32 ioctl_find(__u32 request, __u32 number, __u32 bytes)
+{
+	const __u32 version = settings.driver_version ? settings.driver_version : MS_NV_ASSUMED;
+	__u32 i;
 
 	for (i = 0; i < MS_IOCTLS_COUNT; i++) {
 		const struct ms_ioctl *row = &ms_ioctls[i];
 
-		if (row->number == number && row->bytes == bytes &&
-		    (!row->since || !version || version >= row->since) &&
-		    (!row->until || (version && version < row->until)))
+		if ((row->request ? row->request == request :
+				    row->number == number && row->bytes == bytes) &&
+		    version >= row->since && (!row->until || version < row->until))
 			return i + 1;
 	}
 	return 0;
@@ -122,6 +167,14 @@ static __always_inline __u16 row_around(struct ms_thread *thread)
 	return frame_at(thread, thread->depth - 1)->record.call.row;
 }
 
+static __always_inline void object_emit(struct ms_object *record, struct ms_thread *thread)
+{
+	record->row = row_around(thread);
+	event_init(&record->event, MS_TYPE_OBJECT, sizeof(*record), start_of_current(),
+		   bpf_ktime_get_ns());
+	emit(MS_KIND_OBJECT, record, sizeof(*record));
+}
+
 static __always_inline void object_report(const struct ms_ioctl *row, __u64 argument,
 					  struct task_struct *task, struct ms_thread *thread)
 {
@@ -145,8 +198,70 @@ static __always_inline void object_report(const struct ms_ioctl *row, __u64 argu
 		record.file = thread->ioctl_file;
 	}
 	record.action = row->action;
+	object_emit(&record, thread);
+}
+
+static __always_inline bool command_is_kept(__u32 command)
+{
+	return command == MS_NV_EXPORT_OBJECT || command == MS_NV_IMPORT_OBJECT ||
+	       command == MS_NV_EXPORT_OBJECTS || command == MS_NV_IMPORT_OBJECTS;
+}
+
+/* An object goes to another process by a file, or comes from there. */
+static __always_inline void passed_report(const struct ms_ioctl *row, __u64 argument,
+					  struct task_struct *task, struct ms_thread *thread)
+{
+	const __u32 command = user_u32(argument, row->command);
+	const __u64 params = user_u64(argument, row->params);
+	struct ms_object record = { .action = MS_OBJECT_EXPORT };
+	__u32 fd = MS_NV_EXPORT_OBJECTS_FD, handle = MS_NV_EXPORT_OBJECTS_HANDLE;
+
+	if (command == MS_NV_EXPORT_OBJECT) {
+		fd = MS_NV_EXPORT_OBJECT_FD;
+		handle = MS_NV_EXPORT_OBJECT_HANDLE;
+	} else if (command == MS_NV_IMPORT_OBJECT) {
+		fd = MS_NV_IMPORT_OBJECT_FD;
+		handle = MS_NV_IMPORT_OBJECT_HANDLE;
+		record.action = MS_OBJECT_IMPORT;
+		record.parent = user_u32(params, MS_NV_IMPORT_OBJECT_PARENT);
+	} else if (command == MS_NV_IMPORT_OBJECTS) {
+		fd = MS_NV_IMPORT_OBJECTS_FD;
+		handle = MS_NV_IMPORT_OBJECTS_HANDLE;
+		record.action = MS_OBJECT_IMPORT;
+		record.parent = user_u32(params, MS_NV_IMPORT_OBJECTS_PARENT);
+	}
+	record.status = user_u32(argument, row->status);
+	record.client = user_u32(argument, row->client);
+	record.object = user_u32(params, handle);
+	record.source_client = nvidia_file(task, user_u32(params, fd), NULL);
+	record.file = thread->ioctl_file;
+	object_emit(&record, thread);
+}
+
+static __always_inline void range_report(const struct ms_ioctl *row, __u64 argument,
+					 struct ms_thread *thread)
+{
+	struct ms_range record = { .action = row->action };
+
+	record.status = user_u32(argument, row->status);
+	if (row->action == MS_RANGE_READY) {
+		if (!record.status)
+			uvm_major = thread->ioctl_file;
+		return;
+	}
+	record.base = user_u64_if(argument, row->base);
+	record.bytes = user_u64_if(argument, row->length);
+	record.offset = user_u64_if(argument, row->offset);
+	if (row->client != MS_NOWHERE)
+		record.client = user_u32(argument, row->client);
+	if (row->object != MS_NOWHERE)
+		record.object = user_u32(argument, row->object);
+	if (row->uuid != MS_NOWHERE)
+		bpf_probe_read_user(record.uuid, sizeof(record.uuid),
+				    (void *)(argument + row->uuid));
+	record.file = thread->ioctl_file;
 	record.row = row_around(thread);
-	event_init(&record.event, MS_TYPE_OBJECT, sizeof(record), start_of_current(),
+	event_init(&record.event, MS_TYPE_RANGE, sizeof(record), start_of_current(),
 		   bpf_ktime_get_ns());
 	emit(MS_KIND_OBJECT, &record, sizeof(record));
 }
@@ -159,21 +274,29 @@ static __always_inline bool ioctl_enter(struct pt_regs *ctx)
 	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff;
 	__u64 argument = PT_REGS_PARM3(ctx);
 	struct ms_thread *thread;
-	__u32 row, file;
+	const struct ms_ioctl *row;
+	__u32 place, file;
 
 	if (number == MS_NV_XFER && bytes == 16) {
 		number = user_u32(argument, 0);
 		bytes = user_u32(argument, 4);
 		argument = user_u64(argument, 8);
+		request = 0;
 	}
-	row = ioctl_find(number, bytes);
-	file = row ? nvidia_file(task, fd) : 0;
+	place = ioctl_find(request, number, bytes);
+	barrier_var(place);
+	if (!place || place > MS_IOCTLS_COUNT)
+		return false;
+	row = &ms_ioctls[place - 1];
+	if (row->command && !command_is_kept(user_u32(argument, row->command)))
+		return false;
+	file = nvidia_file(task, fd, row);
 	if (!file)
 		return false;
 	thread = bpf_task_storage_get(&ms_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)
 		return false;
-	thread->ioctl_row = row;
+	thread->ioctl_row = place;
 	thread->ioctl_file = file;
 	thread->ioctl_argument = argument;
 	return true;
@@ -183,15 +306,23 @@ static __always_inline void ioctl_leave(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_thread *thread = bpf_task_storage_get(&ms_threads, task, NULL, 0);
-	__u32 row;
+	const struct ms_ioctl *row;
+	__u32 place;
 
 	if (!thread || !thread->ioctl_row)
 		return;
-	row = thread->ioctl_row - 1;
+	place = thread->ioctl_row - 1;
 	thread->ioctl_row = 0;
-	barrier_var(row);
-	if (row < MS_IOCTLS_COUNT && (int)PT_REGS_RC(ctx) >= 0)
-		object_report(&ms_ioctls[row], thread->ioctl_argument, task, thread);
+	barrier_var(place);
+	if (place >= MS_IOCTLS_COUNT || (int)PT_REGS_RC(ctx) < 0)
+		return;
+	row = &ms_ioctls[place];
+	if (row->request)
+		range_report(row, thread->ioctl_argument, thread);
+	else if (row->command)
+		passed_report(row, thread->ioctl_argument, task, thread);
+	else
+		object_report(row, thread->ioctl_argument, task, thread);
 }
 
 #endif /* MS_IOCTL_BPF_H */

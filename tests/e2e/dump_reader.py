@@ -226,6 +226,9 @@ def describe(record, rows):
     if kind == 15:
         class_number, size, _, _, action = struct.unpack_from("<IQIHH", record, 44)
         return f"object action={action} class={class_number:#x} size={size}"
+    if kind == 33:
+        base, action = struct.unpack_from("<Q", record, 32)[0], struct.unpack_from("<H", record, 90)[0]
+        return f"range action={action} at 0x{base:x}"
     if kind == 16:
         known, processes, total, used = struct.unpack_from("<IIQQ", record, 32)
         uuid = record[88:152].rstrip(bytes(1)).decode()

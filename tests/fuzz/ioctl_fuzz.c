@@ -2,18 +2,23 @@
 /*
  * The decoder of NVIDIA's ioctls, as it runs in the kernel, and what its records come to: a program
  * may put anything into the arguments. The first byte of the input chooses the driver's version;
- * then come ioctls: which one, handles, a class, and 40 bytes of the argument.
+ * then come ioctls: which one, handles, a class, and 40 bytes of the argument; or addresses of
+ * /dev/nvidia-uvm.
  */
 #include "fuzz.h"
 
 #include "invariants.h"
 #include "ioctl_decoder.h"
 #include "ledger/driver_devices.h"
+#include "ledger/driver_joins.h"
 #include "pipeline.h"
 
 #define ARGUMENT 0x7f0000001000ull
-#define PARAMS 0x7f0000002000ull
-#define BYTES 0x40
+#define PARAMS 0x7f0000008000ull
+#define BYTES 0x40 /* of what is not of /dev/nvidia-uvm */
+#define UVM_BYTES 0x2430
+#define UVM_MAJOR 238
+#define BASE 0x7ea03a000000ull
 #define STEP 48
 #define STEPS 400
 
@@ -21,9 +26,12 @@ static const uint32_t versions[] = { 0, MS_DRIVER(515, 43, 4), MS_DRIVER(525, 60
 				     MS_DRIVER(535, 54, 3), MS_DRIVER(580, 159, 4) };
 static const uint32_t requests[] = { 0xc030462b, 0xc028462b, 0xc020462b, 0xc0384627,
 				     0xc0104629, 0xc01c4634, 0xc01046d3, 0xc030462b };
+/* Of /dev/nvidia-uvm, but for one. */
+static const uint32_t more_requests[] = { 73, 33, 34, 66, 72, 37, 0xc020462a, 0x30000001 };
+static const uint32_t commands[] = { 0x3d05, 0x3d06, 0x3d0b, 0x3d0c };
 static const uint32_t classes[] = { 0x40, 0x40, 0x3e, 0x71, 0x80, 0x41, 0x00, 0x50a0 };
 
-static unsigned char argument[BYTES], params[0x48];
+static unsigned char argument[UVM_BYTES], params[0x60];
 
 static int read_memory(void *to, uint32_t size, uint64_t address)
 {
@@ -43,8 +51,12 @@ struct known {
 	uint64_t bytes;
 };
 
+#define ALIAS 0xffffffff
+
 static struct known known[STEPS];
 static size_t known_count;
+static uint32_t passed[STEPS]; /* files by which memory was passed on */
+static size_t passed_count;
 
 static void forget(uint32_t client, uint32_t object)
 {
@@ -69,10 +81,59 @@ static void forget_one(uint32_t client, uint32_t object)
 		}
 }
 
+static const struct known *find(uint32_t client, uint32_t object)
+{
+	size_t i;
+
+	for (i = 0; i < known_count; i++)
+		if (known[i].client == client && known[i].object == object)
+			return &known[i];
+	return NULL;
+}
+
+static void add(const struct ms_object *record, uint32_t class_number, uint64_t bytes)
+{
+	forget_one(record->client, record->object);
+	known[known_count++] = (struct known){ record->client, record->object, record->parent,
+					       class_number, bytes };
+}
+
+static bool is_passed(uint32_t file)
+{
+	size_t i;
+
+	for (i = 0; i < passed_count; i++)
+		if (passed[i] == file)
+			return true;
+	return false;
+}
+
+/* Other names of what is there: they have no bytes of their own. */
+static void expect_name(const struct ms_object *record)
+{
+	const struct known *one;
+
+	if (record->action == MS_OBJECT_DUP) {
+		if (find(record->source_client, record->source_object))
+			add(record, ALIAS, 0);
+	} else if (record->action == MS_OBJECT_EXPORT) {
+		one = find(record->client, record->object);
+		if (one && one->class_number == MS_NV_MEMORY_LOCAL && record->source_client)
+			passed[passed_count++] = record->source_client;
+	} else if (is_passed(record->source_client)) {
+		add(record, ALIAS, 0);
+	}
+}
+
 static void expect(const struct ms_object *record)
 {
-	if (record->status || record->action == MS_OBJECT_DUP)
+	if (record->status)
 		return;
+	if (record->action == MS_OBJECT_DUP || record->action == MS_OBJECT_EXPORT ||
+	    record->action == MS_OBJECT_IMPORT) {
+		expect_name(record);
+		return;
+	}
 	if (record->action == MS_OBJECT_FREE) {
 		forget(record->client, record->object);
 		return;
@@ -80,9 +141,23 @@ static void expect(const struct ms_object *record)
 	if (record->class_number <= MS_NV_ROOT_NON_PRIV ||
 	    record->class_number == MS_NV_ROOT_CLIENT)
 		return;
-	forget_one(record->client, record->object);
-	known[known_count++] = (struct known){ record->client, record->object, record->parent,
-					       record->class_number, record->size };
+	add(record, record->class_number, record->size);
+}
+
+/* Each byte of the device stands in one of three places. */
+static void check_joins(const struct process *process)
+{
+	struct driver_joins joins;
+	size_t i;
+
+	if (!driver_joins_of(process, &joins))
+		return;
+	fuzz_check(joins.behind_bytes + joins.empty_bytes + joins.unmapped_bytes ==
+		   process->driver.device.live_bytes);
+	fuzz_check(joins.behind_objects + joins.empty_objects + joins.unmapped_objects ==
+		   process->driver.device.live_count);
+	for (i = 1; i < joins.largest_count; i++)
+		fuzz_check(joins.largest[i].bytes <= joins.largest[i - 1].bytes);
 }
 
 static void check_ledger(const struct state *state)
@@ -107,9 +182,52 @@ static void check_ledger(const struct state *state)
 	fuzz_check(process->driver.device.live_bytes == device);
 	fuzz_check(process->driver.host.live_bytes == host);
 	fuzz_check(groups == device);
+	fuzz_check(!process->driver.shared.live_bytes);
+	check_joins(process);
 }
 
 /* ---- ioctls ---------------------------------------------------------------------------------- */
+
+static void put(void *to, size_t at, uint32_t value)
+{
+	memcpy((uint8_t *)to + at, &value, sizeof(value));
+}
+
+/* Addresses of a page each, handles, and whatever else there may be. */
+static uint32_t make_more(const uint8_t *bytes)
+{
+	const uint32_t request = more_requests[bytes[0] & 7];
+	const uint32_t client = 0xc1d00000u + (bytes[1] & 3);
+	const uint32_t object = 0x5c000000u + (bytes[3] & 31);
+	const uint64_t base = BASE + ((uint64_t)bytes[2] << 12), count = (uint64_t)bytes[5] << 12;
+
+	memset(argument, 0, sizeof(argument));
+	memset(params, 0, sizeof(params));
+	if (request == 0xc020462a) {
+		const uint32_t command = commands[bytes[4] & 3];
+		const uint64_t place = PARAMS;
+
+		put(argument, 0, client);
+		put(argument, 8, command);
+		memcpy(argument + 16, &place, sizeof(place));
+		put(params, 0, bytes[6] & 3);
+		put(params, 8, object);
+		put(params, 12, object);
+		put(params, 16, command == 0x3d05 ? bytes[6] & 3u : object);
+		put(params, 0x4c, object);
+		return request;
+	}
+	memcpy(argument, &base, sizeof(base));
+	memcpy(argument + 8, &count, sizeof(count));
+	memcpy(argument + 24, bytes + 8, 40);
+	put(argument, 0x4a4, client);
+	put(argument, 0x4a8, object);
+	put(argument, 0x2424, client);
+	put(argument, 0x2428, object);
+	if (bytes[0] & 16)
+		memcpy(argument, bytes + 8, 24);
+	return request;
+}
 
 static uint32_t make(const uint8_t *bytes)
 {
@@ -118,7 +236,7 @@ static uint32_t make(const uint8_t *bytes)
 	const uint32_t object = bytes[3] & 15 ? 0x5c000000u + (bytes[3] & 31) : client;
 	const uint64_t place = PARAMS;
 
-	memset(argument, 0, sizeof(argument));
+	memset(argument, 0, BYTES);
 	memcpy(argument, &client, sizeof(client));
 	memcpy(argument + 4, &parent, sizeof(parent));
 	memcpy(argument + 8, &object, sizeof(object));
@@ -146,18 +264,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	decoder.read = read_memory;
 	settings.driver_version = versions[bytes[0] % (sizeof(versions) / sizeof(*versions))];
 	decoder.inodes[0] = (struct inode){ .i_rdev = 0x0c3000ff, .i_mode = 0020666 };
-	known_count = 0;
+	decoder.inodes[1] = (struct inode){ .i_rdev = UVM_MAJOR << 20, .i_mode = 0020666 };
+	uvm_major = bytes[0] & 128 ? 0 : UVM_MAJOR;
+	known_count = passed_count = 0;
 	for (i = 1; i + STEP <= size && i / STEP < STEPS; i += STEP) {
-		const uint32_t request = make(bytes + i);
+		const bool more = bytes[i] & 64;
+		const uint32_t request = more ? make_more(bytes + i) : make(bytes + i);
+		const uint32_t fd = more && request != 0xc020462a;
 
-		if (!decode(0, request, ARGUMENT, bytes[i] & 32 ? -22 : 0))
+		if (!decode(fd, request, ARGUMENT, bytes[i] & 32 ? -22 : 0))
 			continue;
 		fuzz_check(!(bytes[i] & 32));
-		fuzz_check(!event_decode(&decoder.record, sizeof(decoder.record), &event));
-		fuzz_check(decoder.record.class_number == 0 ||
-			   class_is_kept(decoder.record.class_number));
-		expect(&decoder.record);
-		fuzz_check(!pipeline_feed(&pipeline, &decoder.record, sizeof(decoder.record)));
+		fuzz_check(!event_decode(&decoder.event, decoder.event.size, &event));
+		if (decoder.event.type == MS_TYPE_OBJECT) {
+			fuzz_check(decoder.record.class_number == 0 ||
+				   class_is_kept(decoder.record.class_number));
+			expect(&decoder.record);
+		}
+		fuzz_check(!pipeline_feed(&pipeline, &decoder.event, decoder.event.size));
 		check_ledger(&pipeline.state);
 	}
 	invariants_check(&pipeline.state);

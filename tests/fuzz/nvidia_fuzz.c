@@ -2,7 +2,8 @@
 /*
  * What is said of NVIDIA devices by others: the driver's files in /proc, and what the child process
  * that asks NVML has written. The first byte of the input chooses; of a snapshot, the next ones say
- * how much of it there is, and the rest, over and over again, is what is in it.
+ * how much of it there is, and the rest, over and over again, is what is in it. Few are written out,
+ * which takes most of the time.
  */
 #include "fuzz.h"
 
@@ -118,20 +119,38 @@ static void write_all(const struct who *who)
 	string_fini(&out);
 }
 
-static void read_snapshot(struct input *input)
+/* A new snapshot each time, of which most is empty, took most of the time. */
+static void read_snapshot(struct input *input, bool writes)
 {
 	static struct who_process processes[HOLDERS];
-	struct holders holders = { .nvml = calloc(1, sizeof(*holders.nvml)),
+	static struct nvml_snapshot snapshot;
+	struct holders holders = { .nvml = &snapshot,
 				   .holders = calloc(HOLDERS, sizeof(*holders.holders)),
 				   .holders_capacity = HOLDERS };
 	const struct who who = { .holders = &holders, .processes = processes };
 
+	memset(&snapshot, 0, offsetof(struct nvml_snapshot, devices));
+	memset(snapshot.devices, 0, DEVICES * sizeof(*snapshot.devices));
+	memset(snapshot.processes, 0, PROCESSES * sizeof(*snapshot.processes));
 	make(input, &holders);
 	nvml_snapshot_check(holders.nvml);
 	fuzz_check(!holders_join(&holders));
 	check_sums(&holders);
-	write_all(&who);
+	if (writes)
+		write_all(&who);
+	holders.nvml = NULL;
 	holders_fini(&holders);
+}
+
+/* One in 32, such that what comes of an input by a mutation seldom is, too. */
+static bool is_written(const uint8_t *data, size_t size)
+{
+	uint32_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		sum += data[i];
+	return sum % 32 == 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -142,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	if (data[0] & 1) {
-		read_snapshot(&input);
+		read_snapshot(&input, is_written(data, size));
 		return 0;
 	}
 	text = calloc(1, size);

@@ -72,6 +72,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_activity(MS_ACTIVITY_COPY, 2, 1010000, 4000));
 	example_add_to_other(example, record_marker(MS_MARKER_PUSH, "step"));
 	example_add_to_other(example, record_budget(MS_BUDGET_ALL, MS_BUDGET_OFF, 1000000000));
+	example_add_to_other(example, record_range(MS_RANGE_MAP, 0x7f0000000000, 2 << 20, 1));
 	example_add_to_other(example, record_xid(31, "0000:65:00.0", 4711, "MMU Fault"));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	example_add_to_other(example, record_frame(2, "allocate", "/lib/libtorch.so"));
@@ -393,6 +394,10 @@ static bool append_sample(struct string *out, const union record *record)
 		string_append_format(out, "object action=%u class=0x%x size=%llu",
 				     record->object.action, record->object.class_number,
 				     (unsigned long long)record->object.size);
+		return true;
+	case MS_TYPE_RANGE:
+		string_append_format(out, "range action=%u at 0x%llx", record->range.action,
+				     (unsigned long long)record->range.base);
 		return true;
 	case MS_TYPE_ACTIVITY:
 		string_append_format(out, "activity %u of %u: %llu to %llu name=%llu what=%u",

@@ -41,6 +41,7 @@ static size_t samples(union record *out)
 	out[count++] = record_gpu_link("0000:81:00.0", 25, 8);
 	out[count++] = record_placement(MS_SPACE_PINNED, 1, 8);
 	out[count++] = record_budget(MS_BUDGET_OFF, MS_BUDGET_ENTRIES, 1000);
+	out[count++] = record_range(MS_RANGE_MAP, 0x7f0000000000, 2 << 20, 0x5c000010);
 	out[count++] = record_xid(79, "0000:65:00.0", 0, "GPU has fallen off the bus.");
 	out[count++] = record_tensor(0x7f0000000000, 512, 512);
 	out[count++] = record_activity(MS_ACTIVITY_KERNEL, 1, 1000, 10);
@@ -52,7 +53,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 36
+#define SAMPLES_MAX 37
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 

@@ -84,7 +84,11 @@ static struct {
 	int (*read)(void *to, uint32_t size, uint64_t address);
 	struct ms_thread thread;
 	struct inode inodes[2]; /* of descriptors 0 and 1 */
-	struct ms_object record;
+	union {
+		struct ms_event event;
+		struct ms_object record; /* if its type is MS_TYPE_OBJECT */
+		struct ms_range range;   /* if it is MS_TYPE_RANGE */
+	};
 	unsigned int emitted;
 	uint64_t now_ns;
 } decoder;
@@ -160,7 +164,7 @@ static inline void event_init(struct ms_event *event, uint16_t type, uint16_t si
 static inline void emit(uint32_t kind, const void *record, uint64_t size)
 {
 	(void)kind;
-	memcpy(&decoder.record, record, size);
+	memcpy(&decoder.event, record, size);
 	decoder.emitted++;
 }
 

@@ -42,6 +42,7 @@ union record {
 	struct ms_xid xid;
 	struct ms_identity identity;
 	struct ms_object object;
+	struct ms_range range;
 	struct ms_tensor tensor;
 	struct ms_activity activity;
 	struct ms_gpu_name gpu_name;
@@ -449,20 +450,6 @@ static inline union record record_identity_of(const char *texts, size_t bytes)
 
 #define record_identity(texts) record_identity_of(texts, sizeof(texts))
 
-/* Memory of the device that the driver gives, in no call. */
-static inline union record record_object(uint32_t object, uint64_t bytes)
-{
-	union record record = record_event(MS_TYPE_OBJECT, sizeof(struct ms_object));
-
-	record.object.client = 0xc1d00001;
-	record.object.parent = 0x5c000001;
-	record.object.object = object;
-	record.object.class_number = MS_NV_MEMORY_LOCAL;
-	record.object.size = bytes;
-	record.object.row = MS_NO_ROW;
-	return record;
-}
-
 /* A block of PyTorch's on device 0: given, or (negative) taken back. Twice as much is reserved. */
 static inline union record record_tensor(uint64_t addr, int64_t bytes, uint64_t allocated)
 {
@@ -595,6 +582,7 @@ static inline union record record_attach_running(void)
 	return record_process(MS_TYPE_ATTACH, "program", MS_ATTACH_RUNNING);
 }
 
+#include "record_driver.h"
 #include "record_modifiers.h"
 
 #endif /* MEMSCOPE_TESTS_RECORDS_H */

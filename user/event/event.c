@@ -196,6 +196,14 @@ static int decode_object(const struct ms_object *object)
 		       -EINVAL;
 }
 
+static int decode_range(const struct ms_range *range)
+{
+	return range->action < MS_RANGE_ACTIONS_COUNT &&
+			       (range->row == MS_NO_ROW || row_of(range->row)) ?
+		       0 :
+		       -EINVAL;
+}
+
 static int decode_tensor(const struct ms_tensor *tensor)
 {
 	return tensor->framework < MS_FRAMEWORKS_COUNT && tensor->action < MS_TENSOR_ACTIONS_COUNT ?
@@ -266,6 +274,8 @@ static int decode_sample(const void *record, struct event *event)
 	switch (event_type(event)) {
 	case MS_TYPE_OBJECT:
 		return decode_object(record);
+	case MS_TYPE_RANGE:
+		return decode_range(record);
 	case MS_TYPE_TENSOR:
 		return decode_tensor(record);
 	case MS_TYPE_ACTIVITY:

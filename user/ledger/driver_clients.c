@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ledger/driver_clients.h"
 
+#include <errno.h>
+
 #include "event/event.h"
+#include "ledger/driver_joins.h"
 #include "ledger/driver_objects.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
@@ -10,6 +13,8 @@ void driver_clients_fini(struct driver_clients *clients)
 {
 	map_fini(&clients->owners);
 	map_fini(&clients->shared);
+	map_fini(&clients->passed_bytes);
+	map_fini(&clients->passed_by);
 }
 
 static uint64_t key_of(uint32_t client, uint32_t file)
@@ -61,7 +66,7 @@ static struct process *owner_of(struct state *state, struct process *process,
 	const uint64_t *owner = map_get(&clients->owners, key), *place;
 	struct process *found;
 
-	if (!owner || !object->file || object->action == MS_OBJECT_DUP)
+	if (!owner || object->action == MS_OBJECT_DUP || !object->file)
 		return process;
 	place = map_get(&state->by_identity, *owner);
 	found = place ? (struct process *)(uintptr_t)*place : NULL;
@@ -103,6 +108,7 @@ static void end_clients(struct driver_clients *clients, struct process *process,
 void driver_clients_exit(struct state *state, struct process *process)
 {
 	end_clients(&state->driver_clients, process, true);
+	driver_joins_keep(process);
 	driver_objects_end(&process->driver);
 }
 
@@ -110,6 +116,91 @@ void driver_clients_exec(struct state *state, struct process *process)
 {
 	end_clients(&state->driver_clients, process, false);
 	driver_objects_exec(&process->driver);
+}
+
+/* ---- objects with several names -------------------------------------------------------------- */
+
+#define MOST_PROCESSES 256 /* that are looked through for an object of another process */
+
+/* Memory that has that name in another process; NULL: it is not known. */
+static const struct driver_object *find_elsewhere(const struct state *state,
+						  const struct process *process, uint32_t client,
+						  uint32_t object)
+{
+	size_t i, looked = 0;
+
+	for (i = state->processes_count; i-- > 0 && looked < MOST_PROCESSES;) {
+		const struct process *other = state->processes[i];
+		const struct driver_object *found;
+
+		if (other == process || other->exited || !other->driver.count)
+			continue;
+		looked++;
+		found = driver_objects_find(&other->driver, client, object);
+		if (found && found->class_number == MS_NV_MEMORY_LOCAL)
+			return found;
+	}
+	return NULL;
+}
+
+static int apply_dup(const struct state *state, struct process *process,
+		     const struct ms_object *object)
+{
+	const struct driver_object *source =
+		driver_objects_find(&process->driver, object->source_client, object->source_object);
+
+	if (source)
+		return driver_objects_alias(process, object,
+					    driver_ranges_key(source->client, source->object), 0);
+	source = find_elsewhere(state, process, object->source_client, object->source_object);
+	return source ? driver_objects_alias(process, object, 0, source->bytes) : 0;
+}
+
+/* By the file alone, which only those have who were handed it. */
+static void note_export(struct driver_clients *clients, const struct process *process,
+			const struct ms_object *object)
+{
+	const struct driver_object *source =
+		driver_objects_find(&process->driver, object->client, object->object);
+	const uint64_t key = object->source_client;
+
+	if (!key || !source || source->class_number != MS_NV_MEMORY_LOCAL ||
+	    (clients->passed_bytes.count >= LIMIT_DRIVER_CLIENTS &&
+	     !map_get(&clients->passed_bytes, key)))
+		return;
+	/* Without memory, what is imported has no size. */
+	if (!map_set(&clients->passed_bytes, key, source->bytes))
+		map_set(&clients->passed_by, key,
+			event_process_key(process->pid, process->start_ns));
+}
+
+static int apply_import(const struct driver_clients *clients, struct process *process,
+			const struct ms_object *object)
+{
+	const uint64_t *bytes = map_get(&clients->passed_bytes, object->source_client);
+	const uint64_t *owner = map_get(&clients->passed_by, object->source_client);
+
+	if (!bytes || !owner)
+		return 0;
+	if (*owner == event_process_key(process->pid, process->start_ns))
+		return driver_objects_alias(process, object, 0, 0);
+	return driver_objects_alias(process, object, 0, *bytes);
+}
+
+static int apply_names(struct state *state, struct process *process, const struct ms_object *object)
+{
+	if (object->status)
+		return 0;
+	switch ((int)object->action) {
+	case MS_OBJECT_DUP:
+		return apply_dup(state, process, object);
+	case MS_OBJECT_EXPORT:
+		note_export(&state->driver_clients, process, object);
+		return 0;
+	case MS_OBJECT_IMPORT:
+		return apply_import(&state->driver_clients, process, object);
+	}
+	return 0;
 }
 
 int driver_clients_apply(struct state *state, struct process *process,
@@ -126,5 +217,7 @@ int driver_clients_apply(struct state *state, struct process *process,
 		process = owner_of(state, process, object);
 	if (frees_client(object))
 		remove_client(clients, key_of(object->object, object->file));
-	return driver_objects_apply(process, object);
+	if (driver_objects_apply(process, object))
+		return -ENOMEM;
+	return apply_names(state, process, object);
 }

@@ -16,6 +16,8 @@ struct state;
 struct driver_clients {
 	struct map owners; /* client << 32 | the open file it was made by -> event_process_key() */
 	struct map shared; /* those that another process has used, too */
+	/* An object that was passed on by a file: how large it is, and whose. */
+	struct map passed_bytes, passed_by;
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "event/probe.h"
 #include "ledger/driver_devices.h"
+#include "ledger/driver_joins.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
 
@@ -81,11 +82,6 @@ static enum driver_cause cause_of(uint16_t row)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static uint64_t key_of(uint32_t client, uint32_t object)
-{
-	return (uint64_t)client << 32 | object;
-}
-
 static void total_take(struct driver_total *total, uint64_t bytes)
 {
 	total->live_count++;
@@ -105,12 +101,14 @@ static struct driver_total *total_of(struct driver_objects *objects, uint32_t cl
 {
 	if (class_number == MS_NV_MEMORY_LOCAL)
 		return &objects->device;
+	if (class_number == DRIVER_ALIAS)
+		return &objects->shared;
 	return class_number == MS_NV_DEVICE ? NULL : &objects->host;
 }
 
 static uint64_t chain_key(const struct driver_object *object, enum driver_chain chain)
 {
-	return key_of(object->client, chain == DRIVER_CHAIN_PARENT ? object->parent : 0);
+	return driver_ranges_key(object->client, chain == DRIVER_CHAIN_PARENT ? object->parent : 0);
 }
 
 /* Points what is before and behind the object in the chain to `next` and `previous` instead. */
@@ -177,13 +175,13 @@ static void object_remove(struct driver_objects *objects, size_t place)
 		total_give_back(&objects->causes[object->cause], object->bytes);
 		driver_devices_remove(objects, object);
 	}
-	map_remove(&objects->places, key_of(object->client, object->object));
+	map_remove(&objects->places, driver_ranges_key(object->client, object->object));
 	chains_leave(objects, object);
 	if (place == --objects->count)
 		return;
 	*object = objects->objects[objects->count];
 	/* There is room: what it had there is overwritten. */
-	*map_get(&objects->places, key_of(object->client, object->object)) = place;
+	*map_get(&objects->places, driver_ranges_key(object->client, object->object)) = place;
 	for (chain = 0; chain < DRIVER_CHAINS_COUNT; chain++)
 		chain_join(objects, object, chain, new_place, new_place);
 }
@@ -204,7 +202,7 @@ static void count_in(struct driver_objects *objects, const struct driver_object 
 /* Returns 0 or -ENOMEM; then nothing has changed. */
 static int enter(struct driver_objects *objects, struct driver_object *object)
 {
-	const uint64_t key = key_of(object->client, object->object);
+	const uint64_t key = driver_ranges_key(object->client, object->object);
 
 	if (memory_grow(&objects->objects, &objects->capacity, objects->count + 1,
 			sizeof(*objects->objects)) ||
@@ -226,6 +224,26 @@ failed:
 	return -ENOMEM;
 }
 
+/* Returns 1, 0: there are too many, or -ENOMEM. */
+static int put(struct process *process, struct driver_object *object)
+{
+	struct driver_objects *objects = &process->driver;
+	const uint64_t *known =
+		map_get(&objects->places, driver_ranges_key(object->client, object->object));
+
+	/* A handle that is given again: its free was not seen. */
+	if (known)
+		object_remove(objects, *known);
+	if (objects->count >= LIMIT_DRIVER_OBJECTS) {
+		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
+		return 0;
+	}
+	if (enter(objects, object))
+		return -ENOMEM;
+	count_in(objects, object);
+	return 1;
+}
+
 static int object_add(struct process *process, const struct ms_object *record)
 {
 	struct driver_objects *objects = &process->driver;
@@ -236,21 +254,34 @@ static int object_add(struct process *process, const struct ms_object *record)
 					.class_number = record->class_number,
 					.bytes = total ? record->size : 0,
 					.cause = cause_of(record->row) };
-	const uint64_t *known = map_get(&objects->places, key_of(object.client, object.object));
+	const int put_in = put(process, &object);
 
-	/* A handle that is given again: its free was not seen. */
-	if (known)
-		object_remove(objects, *known);
-	if (objects->count >= LIMIT_DRIVER_OBJECTS) {
-		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
-		return 0;
-	}
-	if (enter(objects, &object))
-		return -ENOMEM;
-	count_in(objects, &object);
-	if (total == &objects->device)
+	if (put_in > 0 && total == &objects->device)
 		driver_devices_ask(objects, record, &object);
-	return 0;
+	return put_in < 0 ? put_in : 0;
+}
+
+const struct driver_object *driver_objects_find(const struct driver_objects *objects,
+						uint32_t client, uint32_t object)
+{
+	const uint64_t *place = map_get(&objects->places, driver_ranges_key(client, object));
+
+	return place ? &objects->objects[*place] : NULL;
+}
+
+int driver_objects_alias(struct process *process, const struct ms_object *record, uint64_t source,
+			 uint64_t bytes)
+{
+	struct driver_object object = { .client = record->client,
+					.object = record->object,
+					.parent = record->parent,
+					.class_number = DRIVER_ALIAS,
+					.bytes = bytes,
+					.source = source,
+					.cause = cause_of(record->row) };
+	const int put_in = put(process, &object);
+
+	return put_in < 0 ? put_in : 0;
 }
 
 /* What is below it goes, too: a client's objects, and a device's or a part's of it memory. */
@@ -258,8 +289,8 @@ static void object_free(struct driver_objects *objects, uint32_t client, uint32_
 {
 	const enum driver_chain chain =
 		client == object ? DRIVER_CHAIN_CLIENT : DRIVER_CHAIN_PARENT;
-	const uint64_t key = key_of(client, chain == DRIVER_CHAIN_PARENT ? object : 0);
-	const uint64_t *place = map_get(&objects->places, key_of(client, object));
+	const uint64_t key = driver_ranges_key(client, chain == DRIVER_CHAIN_PARENT ? object : 0);
+	const uint64_t *place = map_get(&objects->places, driver_ranges_key(client, object));
 
 	if (place)
 		object_remove(objects, *place);
@@ -279,6 +310,7 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 	if (record->action == MS_OBJECT_CLOSED) {
 		while (objects->count)
 			object_remove(objects, objects->count - 1);
+		driver_ranges_fini(&objects->ranges);
 		return 0;
 	}
 	if (record->action == MS_OBJECT_MISSED) {
@@ -296,7 +328,9 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 	case MS_OBJECT_FREE:
 		object_free(objects, record->client, record->object);
 		return 0;
-	case MS_OBJECT_DUP: /* no memory of its own */
+	case MS_OBJECT_DUP: /* no memory of their own */
+	case MS_OBJECT_IMPORT:
+	case MS_OBJECT_EXPORT:
 	case MS_OBJECT_MISSED:
 	case MS_OBJECT_CLOSED:
 	case MS_OBJECT_ACTIONS_COUNT:
@@ -329,6 +363,7 @@ static void forget(struct driver_objects *objects)
 	map_fini(&objects->places);
 	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
 		map_fini(&objects->chains[i]);
+	driver_ranges_fini(&objects->ranges);
 }
 
 void driver_objects_end(struct driver_objects *objects)
@@ -337,6 +372,7 @@ void driver_objects_end(struct driver_objects *objects)
 
 	total_end(&objects->device);
 	total_end(&objects->host);
+	total_end(&objects->shared);
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		total_end(&objects->causes[i]);
 	driver_devices_end(objects);
@@ -355,6 +391,7 @@ void driver_objects_restart(struct driver_objects *objects)
 
 	objects->device.peak_bytes = objects->device.live_bytes;
 	objects->host.peak_bytes = objects->host.live_bytes;
+	objects->shared.peak_bytes = objects->shared.live_bytes;
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		objects->causes[i].peak_bytes = objects->causes[i].live_bytes;
 	objects->failures = 0;
@@ -379,6 +416,7 @@ void driver_objects_add(struct driver_objects *sum, const struct driver_objects 
 		sum->missed_ns = objects->missed_ns;
 	total_add(&sum->device, &objects->device);
 	total_add(&sum->host, &objects->host);
+	total_add(&sum->shared, &objects->shared);
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		total_add(&sum->causes[i], &objects->causes[i]);
 }
@@ -392,11 +430,14 @@ size_t driver_objects_bytes(const struct driver_objects *objects)
 
 	for (i = 0; i < DRIVER_CHAINS_COUNT; i++)
 		bytes += map_bytes(&objects->chains[i]);
-	return bytes;
+	return bytes + driver_ranges_bytes(&objects->ranges) +
+	       (objects->joins_at_exit ? sizeof(*objects->joins_at_exit) : 0);
 }
 
 void driver_objects_fini(struct driver_objects *objects)
 {
 	forget(objects);
+	free(objects->joins_at_exit);
+	objects->joins_at_exit = NULL;
 	driver_devices_fini(objects);
 }

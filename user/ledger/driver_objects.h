@@ -13,6 +13,7 @@
 
 #include "abi.h"
 #include "base/map.h"
+#include "ledger/driver_ranges.h"
 
 struct event;
 struct process;
@@ -54,10 +55,14 @@ enum driver_chain {
 	DRIVER_CHAINS_COUNT,
 };
 
+/* The class of another name of an object that counts elsewhere; the driver has no such class. */
+#define DRIVER_ALIAS UINT32_MAX
+
 struct driver_object {
 	uint32_t client, object, parent;
 	uint32_t class_number;
 	uint64_t bytes;
+	uint64_t source; /* of an alias: driver_ranges_key() of an object of the process; 0: none */
 	enum driver_cause cause;
 	uint32_t group; /* position of it, of memory of the device */
 	struct {
@@ -115,9 +120,24 @@ struct driver_objects {
 	uint64_t missed_ns;         /* until then they were not seen; 0: they were all the time */
 	struct driver_total device; /* of the device, all causes */
 	struct driver_total host;   /* of the host: the driver's own, and page-locked */
+	struct driver_total shared; /* other processes' memory, which counts there */
 	struct driver_total causes[DRIVER_CAUSES_COUNT]; /* of the device */
 	uint64_t failures;                               /* the driver had no memory left */
+
+	struct driver_ranges ranges;
+	struct driver_joins *joins_at_exit; /* driver_joins.h; NULL: not known */
 };
+
+/* The object of that name; NULL: it is not known. */
+const struct driver_object *driver_objects_find(const struct driver_objects *objects,
+						uint32_t client, uint32_t object);
+
+/*
+ * Another name, by a record of DUP or IMPORT: of an object of the process (`source`, else 0), or of
+ * another's, which has so many bytes. Returns 0 or -ENOMEM.
+ */
+int driver_objects_alias(struct process *process, const struct ms_object *record, uint64_t source,
+			 uint64_t bytes);
 
 /* Returns 0 or -ENOMEM. What is beyond LIMIT_DRIVER_OBJECTS is counted in the process. */
 int driver_objects_apply(struct process *process, const struct ms_object *record);

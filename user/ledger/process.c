@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/losses.h"
 #include "ledger/alike.h"
 #include "ledger/call_times.h"
 #include "ledger/contexts.h"
@@ -171,6 +172,18 @@ int process_note_budget(struct process *process, const struct ms_budget *budget)
 	process->budget_step = budget->step;
 	process->budget_ts_ns = budget->event.ts_ns;
 	return 0;
+}
+
+void process_note_loss(struct process *process, const struct ms_loss *loss)
+{
+	const int kind = event_account_kind(loss->op);
+
+	if (kind < MS_OPS_COUNT && kind != MS_OP_NAME)
+		process->counters[COUNTER_LOST_CALLS] += loss->lost;
+	else
+		process->counters[COUNTER_LOST_RECORDS] += loss->lost;
+	if (losses_matter(kind))
+		process->counters[COUNTER_LOST_MEMORY] += loss->lost;
 }
 
 void process_note_exit(struct process *process, const struct event *exit)

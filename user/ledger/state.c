@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "event/losses.h"
 #include "ledger/allocations.h"
 #include "ledger/call_splits.h"
 #include "ledger/call_times.h"
@@ -432,18 +431,6 @@ static int apply_call(struct state *state, struct process *process, const struct
 	return err ? err : gpu_times_call(process, event);
 }
 
-static void apply_loss(struct process *process, const struct ms_loss *loss)
-{
-	const int kind = event_account_kind(loss->op);
-
-	if (kind < MS_OPS_COUNT && kind != MS_OP_NAME)
-		process->counters[COUNTER_LOST_CALLS] += loss->lost;
-	else
-		process->counters[COUNTER_LOST_RECORDS] += loss->lost;
-	if (losses_matter(kind))
-		process->counters[COUNTER_LOST_MEMORY] += loss->lost;
-}
-
 static void apply_newer(struct state *state, struct process *process, const struct ms_newer *newer)
 {
 	process->counters[COUNTER_NEW_FUNCTIONS] += newer->functions;
@@ -461,6 +448,8 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	switch ((int)event->header->type) {
 	case MS_TYPE_OBJECT:
 		return driver_clients_apply(state, process, sample);
+	case MS_TYPE_RANGE:
+		return driver_ranges_apply(process, sample);
 	case MS_TYPE_TENSOR:
 		change->has_tensor = true;
 		return tensors_apply(process, &state->stacks, sample, &change->tensor);
@@ -504,7 +493,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 		apply_attach(process, event);
 		return 0;
 	case MS_TYPE_LOSS:
-		apply_loss(process, event->loss);
+		process_note_loss(process, event->loss);
 		return 0;
 	case MS_TYPE_VISIBLE:
 		process_devices_see(&process->devices, event->visible);
@@ -521,6 +510,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_GPU_NAME:
 		return gpu_times_name(state, process, event->gpu_name);
 	case MS_TYPE_OBJECT:
+	case MS_TYPE_RANGE:
 	case MS_TYPE_TENSOR:
 	case MS_TYPE_ACTIVITY:
 	case MS_TYPE_GPU_STATUS:

@@ -7,6 +7,7 @@
 #include "ledger/call_splits.h"
 #include "ledger/call_times.h"
 #include "ledger/driver_devices.h"
+#include "ledger/driver_joins.h"
 
 void json_process_exit(struct json *json, uint32_t status)
 {
@@ -64,6 +65,86 @@ static void put_driver_devices(struct json *json, const struct process *process)
 	json_close(json, ']');
 }
 
+static void put_join(struct json *json, const struct driver_join *join)
+{
+	const struct probe *probe = join->block_row == MS_NO_ROW ? NULL : probe_at(join->block_row);
+
+	json_open(json, '{');
+	json_put_u64(json, "client", join->client);
+	json_put_u64(json, "object", join->object);
+	json_put_u64(json, "bytes", join->bytes);
+	json_put_text(json, "cause", driver_cause_name(join->cause));
+	json_put_bool(json, "counts_elsewhere", join->is_alias);
+	json_name(json, "addr");
+	if (join->mapped_bytes)
+		json_hex(json, join->base);
+	else
+		json_null(json);
+	json_put_u64(json, "mapped_bytes", join->mapped_bytes);
+	json_put_u64(json, "blocks", join->blocks);
+	json_put_u64(json, "block_bytes", join->block_bytes);
+	json_name(json, "largest_block");
+	if (join->blocks) {
+		json_open(json, '{');
+		json_name(json, "addr");
+		json_hex(json, join->block_addr);
+		json_put_u64(json, "size_bytes", join->block_largest);
+		json_put_text(json, "call", probe ? probe->symbol : "unknown");
+		json_close(json, '}');
+	} else {
+		json_null(json);
+	}
+	json_close(json, '}');
+}
+
+static void put_causes(struct json *json, const char *name,
+		       const uint64_t causes[DRIVER_CAUSES_COUNT])
+{
+	size_t i;
+
+	json_name(json, name);
+	json_open(json, '{');
+	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
+		json_put_u64(json, driver_cause_name(i), causes[i]);
+	json_close(json, '}');
+}
+
+/* Which objects are behind which allocations, by their addresses. */
+static void put_joins(struct json *json, const struct process *process)
+{
+	struct driver_joins joins;
+	size_t i;
+
+	json_name(json, "by_address");
+	if (!driver_joins_of(process, &joins)) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "behind_objects", joins.behind_objects);
+	json_put_u64(json, "behind_bytes", joins.behind_bytes);
+	json_put_u64(json, "blocks", joins.blocks);
+	json_put_u64(json, "block_bytes", joins.block_bytes);
+	json_put_u64(json, "empty_objects", joins.empty_objects);
+	json_put_u64(json, "empty_bytes", joins.empty_bytes);
+	put_causes(json, "empty_causes", joins.empty);
+	json_put_u64(json, "unmapped_objects", joins.unmapped_objects);
+	json_put_u64(json, "unmapped_bytes", joins.unmapped_bytes);
+	put_causes(json, "unmapped_causes", joins.unmapped);
+	json_put_u64(json, "outside_blocks", joins.outside_blocks);
+	json_put_u64(json, "outside_bytes", joins.outside_bytes);
+	json_put_u64(json, "managed_blocks", joins.managed_blocks);
+	json_put_u64(json, "managed_bytes", joins.managed_bytes);
+	json_put_u64(json, "managed_outside_blocks", joins.managed_outside_blocks);
+	json_put_u64(json, "managed_outside_bytes", joins.managed_outside_bytes);
+	json_name(json, "largest");
+	json_open(json, '[');
+	for (i = 0; i < joins.largest_count; i++)
+		put_join(json, &joins.largest[i]);
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
 void json_process_driver(struct json *json, const struct process *process)
 {
 	const struct driver_objects *driver = &process->driver;
@@ -77,12 +158,14 @@ void json_process_driver(struct json *json, const struct process *process)
 	json_open(json, '{');
 	put_driver_total(json, "device", &driver->device);
 	put_driver_total(json, "host", &driver->host);
+	put_driver_total(json, "shared", &driver->shared);
 	json_name(json, "causes");
 	json_open(json, '{');
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)
 		put_driver_total(json, driver_cause_name(i), &driver->causes[i]);
 	json_close(json, '}');
 	put_driver_devices(json, process);
+	put_joins(json, process);
 	json_put_u64(json, "out_of_memory", driver->failures);
 	json_put_if(json, "missed_until_ns", driver->missed_ns, driver->missed_ns);
 	json_close(json, '}');

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ledger/driver_devices.h"
+#include "ledger/driver_joins.h"
 #include "ledger/objects.h"
 #include "render/field.h"
 #include "render/identity_words.h"
@@ -141,6 +142,28 @@ static void list_driver_devices(const struct process_rows *rows)
 	}
 }
 
+static void list_join(const struct process_rows *rows, const char *what, uint64_t bytes)
+{
+	if (!bytes || !process_rows_begin(rows))
+		return;
+	document_cell_words(rows->document, what);
+	document_cell_size(rows->document, true, bytes);
+	document_cell_size(rows->document, false, 0);
+	document_row_end(rows->document);
+}
+
+/* By addresses: what is left over has no allocation, which is what contexts and code are. */
+static void list_joins(const struct process_rows *rows)
+{
+	struct driver_joins joins;
+
+	if (!driver_joins_of(rows->process, &joins))
+		return;
+	list_join(rows, "of it, at addresses of live allocations", joins.behind_bytes);
+	list_join(rows, "of it, at other addresses", joins.empty_bytes);
+	list_join(rows, "of it, at no known address", joins.unmapped_bytes);
+}
+
 /* Of what was asked for before, nothing more can be known. */
 static void list_driver_missed(const struct process_rows *rows)
 {
@@ -166,6 +189,8 @@ void process_rows_driver(const struct process_rows *rows)
 		list_driver_total(rows, driver_cause_description(i), &driver->causes[i]);
 	list_driver_total(rows, "in all, of the device", &driver->device);
 	list_driver_devices(rows);
+	list_joins(rows);
+	list_driver_total(rows, "of other processes, counted there", &driver->shared);
 	list_driver_total(rows, "of the host", &driver->host);
 	list_driver_missed(rows);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/record_field.h"
 #include "event/framework.h"
+#include "render/record_field_driver.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -42,69 +43,11 @@ static struct field_value get_signal(const struct event *event, const struct cha
 				     .number = WTERMSIG(status) };
 }
 
-/* ---- objects of the driver ------------------------------------------------------------------- */
-
-static const struct ms_object *object_of(const struct event *event)
-{
-	return (const struct ms_object *)event->sample;
-}
-
 static struct field_value text_value(const char *text)
 {
 	return (struct field_value){ .known = text,
 				     .text = text,
 				     .length = text ? strlen(text) : 0 };
-}
-
-static struct field_value get_object_action(const struct event *event, const struct change *change)
-{
-	static const char *const actions[] = {
-#define X(action, name) name,
-		MS_OBJECT_ACTIONS(X)
-#undef X
-	};
-	const uint16_t action = object_of(event)->action;
-
-	(void)change;
-	return text_value(action < MS_OBJECT_ACTIONS_COUNT ? actions[action] : "unknown");
-}
-
-static struct field_value get_object_call(const struct event *event, const struct change *change)
-{
-	const struct probe *probe =
-		object_of(event)->row == MS_NO_ROW ? NULL : probe_at(object_of(event)->row);
-
-	(void)change;
-	return text_value(probe ? probe->symbol : NULL);
-}
-
-static const char *memory_name(uint32_t class_number)
-{
-	switch (class_number) {
-	case MS_NV_MEMORY_LOCAL:
-		return "device";
-	case MS_NV_MEMORY_SYSTEM:
-		return "host";
-	case MS_NV_MEMORY_OS:
-		return "locked";
-	default:
-		return NULL;
-	}
-}
-
-static struct field_value get_object_memory(const struct event *event, const struct change *change)
-{
-	(void)change;
-	return text_value(memory_name(object_of(event)->class_number));
-}
-
-static struct field_value get_object_size(const struct event *event, const struct change *change)
-{
-	const struct ms_object *object = object_of(event);
-
-	(void)change;
-	return (struct field_value){ .known = memory_name(object->class_number) && !object->status,
-				     .number = object->size };
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -513,6 +456,8 @@ static struct field_value get_budget_before(const struct event *event, const str
 				.known_bit = (bit), .can_be_unknown = true
 #define GET(function) .get = get_##function
 #define MAYBE(function) .get = get_##function, .can_be_unknown = true
+#define DRIVER(function) .get = record_field_driver_##function
+#define MAYBE_DRIVER(function) .get = record_field_driver_##function, .can_be_unknown = true
 
 const struct record_field record_fields[] = {
 #define RECORD(...)

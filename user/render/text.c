@@ -437,7 +437,8 @@ static int show_process(struct text_sink *text, const struct event *event,
 /* There are ten times as many of the driver's objects as calls. */
 static bool is_summary_alone(uint32_t type)
 {
-	return type == MS_TYPE_OBJECT || type == MS_TYPE_DEVICE || type == MS_TYPE_HELD;
+	return type == MS_TYPE_OBJECT || type == MS_TYPE_RANGE || type == MS_TYPE_DEVICE ||
+	       type == MS_TYPE_HELD;
 }
 
 static int text_event(struct sink *sink, const struct event *event, const struct change *change)

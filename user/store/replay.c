@@ -217,6 +217,9 @@ static bool translate_record(struct replay *replay, void *record)
 	case MS_TYPE_OBJECT:
 		translate(replay, &((struct ms_object *)record)->row); /* MS_NO_ROW is one, too */
 		return true;
+	case MS_TYPE_RANGE:
+		translate(replay, &((struct ms_range *)record)->row);
+		return true;
 	case MS_CHECKPOINT_FAILURE:
 		return translate(replay, &((struct ms_checkpoint_failure *)record)->row);
 	case MS_CHECKPOINT_TIMES:

@@ -18,6 +18,7 @@
 #include "capture/attach/who_layout.h"
 #include "capture/records/sources.h"
 #include "host/nvidia_driver.h"
+#include "host/nvidia_files.h"
 #include "memscope.skel.h"
 
 struct programs {
@@ -193,6 +194,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	size_stacks(skeleton, options);
 	set_markers(skeleton, options->markers);
 	skeleton->rodata->settings.driver_version = nvidia_driver_version();
+	skeleton->bss->uvm_major = nvidia_majors_read().uvm;
 	/* Soon after the machine has started, the kernel may not have any to give. */
 	if (getrandom(&skeleton->rodata->settings.secret, sizeof(uint64_t), GRND_NONBLOCK) < 0)
 		skeleton->rodata->settings.secret = map_secret();

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * At which addresses of a process the driver's objects are, as the process asks /dev/nvidia-uvm
+ * for: external ranges, which have objects, and managed ones, which have none. A part of
+ * driver_objects.h.
+ */
+#ifndef MEMSCOPE_LEDGER_DRIVER_RANGES_H
+#define MEMSCOPE_LEDGER_DRIVER_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "ledger/ledger.h"
+
+struct process;
+
+struct driver_ranges {
+	/*
+	 * By address. Of what is mapped, `id` is driver_ranges_key() of the object, `context` the
+	 * offset in it.
+	 */
+	struct ledger created, mapped;
+	bool seen; /* any at all */
+};
+
+static inline uint64_t driver_ranges_key(uint32_t client, uint32_t object)
+{
+	return (uint64_t)client << 32 | object;
+}
+
+/* Returns 0 or -ENOMEM. What is beyond LIMIT_DRIVER_OBJECTS is counted in the process. */
+int driver_ranges_apply(struct process *process, const struct ms_range *record);
+
+/* The bytes of memory that they take, themselves apart. */
+size_t driver_ranges_bytes(const struct driver_ranges *ranges);
+
+void driver_ranges_fini(struct driver_ranges *ranges);
+
+#endif /* MEMSCOPE_LEDGER_DRIVER_RANGES_H */

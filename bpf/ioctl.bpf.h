@@ -32,7 +32,7 @@
 #define MS_NV_IMPORT_OBJECTS_PARENT 0x04
 #define MS_NV_IMPORT_OBJECTS_HANDLE 0x08
 
-/* Of /dev/nvidia-uvm, which is dynamic: what a file had that said that it is ready; 0: not known. */
+/* Of /dev/nvidia-uvm, which is dynamic: of a file that said that it is ready; 0: not known. */
 __u32 uvm_major = 0;
 
 /* clang-format off */

@@ -401,7 +401,10 @@ verdict() {
 		assert_equal "$i: $(verdict "$i")" "$i: confirmed"
 	done
 	assert_equal "$(verdict "pools grow by 32 MiB")" refuted
-	assert_equal "$(verdict "cudaHostRegister")" "not seen"
+	for i in "cudaHostRegister" "at the address of a map" "validated each time" "the UUIDs of devices" "cuMemMap: UVM maps it" \
+		"a large cudaMalloc is RM_ALLOC"; do
+		assert_equal "$i: $(verdict "$i")" "$i: confirmed"
+	done
 }
 
 @test "tests/gpu: a driver that holds more than its objects is found out" {
@@ -509,4 +512,41 @@ end_ffmpeg() {
 	end_ffmpeg
 	wait "$OTHER_TRACE" || true
 	grep -qE '^ +64 MiB  unexplained$' trace.out || fail "$(cat trace.out)"
+}
+
+@test "each of the driver's objects says behind which allocations it stands, by address" {
+	local i one two physical=0
+
+	begin "$WORKLOADS/held"
+	steps
+	step 11
+	step 12
+	finish
+	for ((i = 1; i <= 10; i++)); do
+		read -r _ one _ two <<< "${WANTED[i]}"
+		[ "$i" -lt 5 ] || physical=$((4 << 20)) # made by cuMemCreate, and mapped nowhere
+		assert_equal "$i: $(at "$i" '.driver | .by_address as $by | [$by.behind_bytes + $by.empty_bytes +
+			$by.unmapped_bytes - .device.live_bytes, $by.block_bytes, $by.outside_blocks, $by.outside_bytes,
+			$by.empty_bytes - $by.empty_causes.contexts, $by.unmapped_causes.physical]')" \
+			"$i: [0,$((one + two - physical)),0,0,0,$physical]"
+		valid report report.json
+	done
+	# A block of 16 MiB begins in the chunk of the one before it, and small ones are behind it.
+	assert_equal "$(at 3 '.driver.by_address | [.blocks, (.largest[] | select(.cause == "allocations") |
+		[.bytes, .mapped_bytes, .blocks, .block_bytes, .largest_block.size_bytes, .largest_block.call])]')" \
+		"[5,[$((16 << 20)),$((16 << 20)),4,$(((15 << 20) + 3072)),$((16 << 20)),\"cuMemAlloc_v2\"],[$((4 << 20)),$((4 << 20)),2,$((4 << 20)),$((16 << 20)),\"cuMemAlloc_v2\"]]"
+	assert_equal "$(at 3 '.driver.by_address | [.largest[] | select(.cause == "contexts") | [.bytes / 1048576, .blocks,
+		.largest_block]]')" "[[70,0,null],[32,0,null],[2,0,null]]"
+	assert_equal "$(at 6 '.driver.by_address | [.managed_blocks, .managed_bytes, .managed_outside_blocks]')" \
+		"[1,$((8 << 20)),0]"
+	# Physical memory stands behind its mapping, as long as that is there.
+	assert_equal "$(at 11 '.driver.by_address | [.unmapped_bytes, (.largest[] | select(.cause == "physical") |
+		[.blocks, .block_bytes, .largest_block.call])]')" "[0,[1,$((4 << 20)),\"cuMemMap\"]]"
+	assert_equal "$(at 12 '.driver.by_address | [.unmapped_bytes, (.largest[] | select(.cause == "physical") |
+		[.blocks, .addr])]')" "[$((4 << 20)),[0,null]]"
+	"$MEMSCOPE" report -f text --to=mark:step-7 run.mscope > text
+	grep -q 'of it, at addresses of live allocations' text || fail "$(cat text)"
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	assert_equal "$(jq -c 'select(.type == "range" and .call == "cuMemAlloc_v2" and .action == "map") | [.range_bytes, .uuid]' \
+		run.ndjson | tail -1)" "[$((52 << 20)),\"${SECOND#GPU-}\"]"
 }

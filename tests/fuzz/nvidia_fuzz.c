@@ -2,8 +2,8 @@
 /*
  * What is said of NVIDIA devices by others: the driver's files in /proc, and what the child process
  * that asks NVML has written. The first byte of the input chooses; of a snapshot, the next ones say
- * how much of it there is, and the rest, over and over again, is what is in it. Few are written out,
- * which takes most of the time.
+ * how much of it there is, and the rest, over and over again, is what is in it. Few are written
+ * out, which takes most of the time.
  */
 #include "fuzz.h"
 

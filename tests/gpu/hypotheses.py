@@ -91,6 +91,44 @@ def root_is_global(seen):
     return not shared, f"{len(clients)} clients, {shared} of them used by several processes"
 
 
+def mapped_at_addresses(seen):
+    """Each block of device memory begins in what was mapped, before the call that returned it was over."""
+    maps = [e for e in seen.events if e["type"] == "range" and e["action"] == "map" and not e["status"]]
+    blocks = [e for e in seen.events if e["type"] == "call" and e["api"] == "cuMemAlloc_v2" and e["addr"] and not e["result"]]
+    if not maps or not blocks:
+        raise NotSeen(f"{len(maps)} maps, {len(blocks)} allocations")
+    spans = [(int(e["addr"], 16), e["range_bytes"]) for e in maps]
+    outside = [b for b in blocks if not any(s <= int(b["addr"], 16) < s + size for s, size in spans)]
+    return not outside, f"{len(blocks)} blocks, {len(outside)} of them outside of {len(maps)} maps"
+
+
+def managed_validated(seen):
+    ranges = {e["addr"] for e in seen.events if e["type"] == "range" and e["action"] == "managed" and not e["status"]}
+    blocks = [e["addr"] for e in seen.events if e["type"] == "call" and e["api"] == "cuMemAllocManaged" and not e["result"]]
+    if not blocks:
+        raise NotSeen("no managed memory was allocated")
+    return all(b in ranges for b in blocks), \
+        f"{sum(b in ranges for b in blocks)} of {len(blocks)} blocks begin at one of {len(ranges)} validated ranges"
+
+
+def maps_have_uuids(seen):
+    uuids = {e["uuid"] for e in seen.events if e["type"] == "range" and e["action"] == "map" and not e["status"]}
+    devices = {d["uuid"].removeprefix("GPU-") for d in (seen.report or {}).get("nvml_devices") or []}
+    if not uuids or not devices:
+        raise NotSeen(f"{len(uuids)} UUIDs of maps, {len(devices)} of NVML's")
+    return uuids <= devices, f"{len(uuids & devices)} of {len(uuids)} UUIDs in maps are those of NVML's devices"
+
+
+def imports_count(seen):
+    order = list(seen.child)
+    if "opened" not in seen.child or not seen.child["opened"]["opened"]:
+        raise NotSeen("another process could not open the memory")
+    before, after = seen.child[order[order.index("opened") - 1]]["own"], seen.child["opened"]["own"]
+    if not before or not after or None in before + after or not sum(after):
+        raise NotSeen("NVML says nothing of the process")
+    return sum(after) == sum(before), f"the importer of 16 MiB: {mib(sum(before))}, then {mib(sum(after))}"
+
+
 # ---- seen on one machine: does it hold here? -------------------------------------------------------------------
 
 
@@ -355,6 +393,10 @@ HYPOTHESES = [
     ("real-hardware, NVML: who takes less than 100 ms", who_takes),
     ("driver-path, compared: from before is what was held, and falls by each free", before_attach),
     ("driver-path, on which device: each object's is known", second_device),
+    ("driver-path, joined: each block of cuMemAlloc is at the address of a map", mapped_at_addresses),
+    ("driver-path, joined: managed memory is validated each time", managed_validated),
+    ("driver-path, joined: maps have the UUIDs of devices", maps_have_uuids),
+    ("driver-path, several names: NVML does not count imported memory once more", imports_count),
     ("driver-path, how it is seen: libcuda calls ioctl() by a stub", stub),
     ("driver-path, how it is seen: of a child, nothing is missed", children_seen),
     ("check: has an answer", check_works),

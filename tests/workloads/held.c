@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Allocates on two devices in ten steps, or on one if it sees but one, a step for each line of
- * standard input. After a step it writes what it has allocated with CUDA on either device:
- * "0 BYTES 1 BYTES", for the driver's own account to be held against.
+ * standard input; in two more, it maps physical memory, and ends the mapping. After a step it
+ * writes what it has allocated with CUDA on either device: "0 BYTES 1 BYTES", for the driver's own
+ * account to be held against.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #define MIB (1ull << 20)
 
 static CUcontext contexts[2];
-static CUdeviceptr large, small[3], pooled, managed, other;
+static CUdeviceptr large, small[3], pooled, managed, other, mapped;
 static CUmemGenericAllocationHandle physical;
 static void *pinned;
 static uint64_t held[2];
@@ -120,11 +121,22 @@ static void leave_second(void)
 	held[1] = 0;
 }
 
+static void map(void)
+{
+	check(cuMemAddressReserve(&mapped, 4 * MIB, 0, 0, 0), "cuMemAddressReserve");
+	check(cuMemMap(mapped, 4 * MIB, 0, physical, 0), "cuMemMap");
+}
+
+static void unmap(void)
+{
+	check(cuMemUnmap(mapped, 4 * MIB), "cuMemUnmap");
+}
+
 int main(void)
 {
 	static void (*const steps[])(
-		void) = { first,     large_block,   small_blocks, pool,           vmm,
-			  elsewhere, second_device, free_large,   give_pool_back, leave_second };
+		void) = { first,         large_block, small_blocks,   pool,         vmm, elsewhere,
+			  second_device, free_large,  give_pool_back, leave_second, map, unmap };
 	char line[64];
 
 	for (size_t i = 0; fgets(line, sizeof(line), stdin); i++) {

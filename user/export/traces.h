@@ -149,8 +149,8 @@ struct traces {
 	struct map pids; /* that the format has got -> 1 */
 	uint64_t next_viewer_pid;
 	struct map counted_ns; /* counter's id -> when the format last got a value of it */
-	struct map devices; /* device -> struct traces_device */
-	uint64_t changes;   /* of devices, that have been looked at: struct usage_totals */
+	struct map devices;    /* device -> struct traces_device */
+	uint64_t changes;      /* of devices, that have been looked at: struct usage_totals */
 	uint64_t devices_id;
 	uint64_t flows_from; /* the format has got allocations of higher numbers */
 

@@ -304,7 +304,22 @@ static void use_more(struct arena *arena, int64_t count)
 	if (arena->tenant < 0)
 		return;
 	tenants_publish(arena->tenant, (uint64_t)arena->used << arena->granule_shift);
-	kernel_hold(arena->tenant, (uint64_t)arena->used << arena->granule_shift);
+}
+
+/* So is a node, or it is not any more. */
+static void use_node(struct arena *arena, uint32_t index, bool used)
+{
+	const struct node *node = &arena->nodes[index];
+	const uint64_t addr = arena->base + ((uint64_t)node->start << arena->granule_shift);
+	const uint64_t bytes = (uint64_t)node->count << arena->granule_shift;
+
+	use_more(arena, used ? node->count : -(int64_t)node->count);
+	if (arena->tenant < 0)
+		return;
+	if (used)
+		kernel_take((unsigned int)arena->tenant, arena->base, addr, bytes);
+	else
+		kernel_give((unsigned int)arena->tenant, arena->base, addr, bytes);
 }
 
 static uint32_t take(struct arena *arena, uint32_t count)
@@ -338,7 +353,7 @@ static void forget(struct arena *arena, uint32_t index)
 
 static void release(struct arena *arena, uint32_t index)
 {
-	use_more(arena, -(int64_t)arena->nodes[index].count);
+	use_node(arena, index, false);
 	push(arena, index, NODE_FREED);
 }
 
@@ -412,7 +427,7 @@ bool arena_alloc(struct arena *arena, struct arena_block *block)
 	if (count <= left_of(arena))
 		index = take(arena, count);
 	if (index) {
-		use_more(arena, count);
+		use_node(arena, index, true);
 		make_live(arena, index, block);
 	}
 	pthread_mutex_unlock(&arena->lock);

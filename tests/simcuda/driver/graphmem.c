@@ -5,6 +5,7 @@
  * has it allocated. What is freed stays reserved for graphs, whichever they are, until
  * cuDeviceGraphMemTrim.
  */
+#include "kernel.h"
 #include "graph.h"
 
 #define SPACE_BYTES (1ull << 40)
@@ -132,6 +133,7 @@ static bool reserve(struct device *device, uint64_t bytes)
 	if (!arena_charge(device->memory, missing))
 		return false;
 	RESERVED(device) += missing;
+	kernel_hold(device->physical, RESERVED(device));
 	return true;
 }
 
@@ -140,6 +142,7 @@ static void trim(struct device *device)
 {
 	arena_uncharge(device->memory, RESERVED(device) - USED(device));
 	RESERVED(device) = USED(device);
+	kernel_hold(device->physical, RESERVED(device));
 }
 
 bool graph_memory_reserve(const uint64_t *bytes)
@@ -157,6 +160,7 @@ bool graph_memory_reserve(const uint64_t *bytes)
 
 		arena_uncharge(device->memory, RESERVED(device) - before[i]);
 		RESERVED(device) = before[i];
+		kernel_hold(device->physical, RESERVED(device));
 	}
 	for (unsigned int i = 0; i < device_count(); i++)
 		keep_high(&RESERVED(device_find((CUdevice)i)));

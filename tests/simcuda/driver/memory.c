@@ -4,6 +4,7 @@
  * before _v2 have 32-bit sizes and pointers and are left at CUDA_ERROR_NOT_SUPPORTED
  * (excepted are cuMemHostRegister, whose signature never changed, and cuMemGetInfo).
  */
+#include "kernel.h"
 #include "graph.h"
 
 #define PITCH_ALIGNMENT 512
@@ -58,9 +59,14 @@ CU_DEFINE(CONTEXT, cuMemAllocPitch_v2,
 CU_DEFINE(CONTEXT, cuMemAllocManaged, (CUdeviceptr *ptr, size_t size, unsigned int flags),
 	  (ptr, size, flags), OUT_HEX(addr, ptr), DEC(size, size), DEC(flags, flags))
 {
+	CUresult result;
+
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
 		return CUDA_ERROR_INVALID_VALUE;
-	return allocate(space_host(), ARENA_MANAGED, size, flags, ptr);
+	result = allocate(space_host(), ARENA_MANAGED, size, flags, ptr);
+	if (result == CUDA_SUCCESS)
+		kernel_managed(*ptr, size);
+	return result;
 }
 
 /*
@@ -130,8 +136,10 @@ static CUresult pinned(void **ptr, size_t size, unsigned int flags)
 	if (!ptr || flags & ~7u)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = allocate(space_host(), ARENA_PINNED, size, flags, &addr);
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS) {
 		*ptr = (void *)(uintptr_t)addr;
+		kernel_lock(context_current()->device->physical, addr, size);
+	}
 	return result;
 }
 
@@ -151,6 +159,7 @@ CU_DEFINE(CONTEXT, cuMemFreeHost, (void *ptr), (ptr), HEX(addr, ptr))
 {
 	if (!arena_free(space_host(), (uintptr_t)ptr, ARENA_PINNED))
 		return CUDA_ERROR_INVALID_VALUE;
+	kernel_unlock((uintptr_t)ptr);
 	return CUDA_SUCCESS;
 }
 
@@ -167,15 +176,20 @@ CU_DEFINE_V2(CONTEXT, cuMemHostRegister, (void *ptr, size_t size, unsigned int f
 
 	if (!ptr || !size || flags & ~15u)
 		return CUDA_ERROR_INVALID_VALUE;
-	return space_register(&block) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	if (!space_register(&block))
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	kernel_lock(context_current()->device->physical, block.addr, size);
+	return CUDA_SUCCESS;
 }
 
 CU_DEFINE(CONTEXT, cuMemHostUnregister, (void *ptr), (ptr), HEX(addr, ptr))
 {
 	if (!ptr)
 		return CUDA_ERROR_INVALID_VALUE;
-	return space_unregister((uintptr_t)ptr) ? CUDA_SUCCESS :
-						  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	if (!space_unregister((uintptr_t)ptr))
+		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+	kernel_unlock((uintptr_t)ptr);
+	return CUDA_SUCCESS;
 }
 
 /* Pinned or registered memory around ptr. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernel.h"
 #include "mapping.h"
 #include "physical.h"
 #include "reserve.h"
@@ -46,8 +47,10 @@ static bool place(struct physical *p)
 
 static void give_back(struct physical *p)
 {
-	if (p->charged)
+	if (p->charged) {
 		arena_uncharge(p->device->memory, p->size_bytes);
+		kernel_physical_free(p->device->physical, p->memory, p->size_bytes);
+	}
 	if (p->shareable)
 		close(p->fd);
 	else
@@ -133,6 +136,8 @@ static CUresult create(CUmemGenericAllocationHandle *handle, struct physical *wa
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p = slab_new(&physicals, wanted);
 	if (p && place(p)) {
+		if (p->charged)
+			p->memory = kernel_physical_new(p->device->physical, p->size_bytes);
 		*handle = handle_of(p);
 		return CUDA_SUCCESS;
 	}

@@ -18,6 +18,7 @@ struct physical {
 	uint64_t offset;         /* in the file */
 	bool shareable;          /* the file is its own, and closed with it */
 	bool charged;            /* counts against the capacity of its device */
+	uint32_t memory;         /* of kernel.h */
 	unsigned int references; /* to the handle */
 	unsigned int mappings;
 };

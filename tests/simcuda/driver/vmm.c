@@ -4,6 +4,7 @@
  * and access to it granted, each on its own. None of it needs or belongs to a context: memory is of
  * a device, and addresses are of the process.
  */
+#include "kernel.h"
 #include "mapping.h"
 #include "physical.h"
 
@@ -131,6 +132,8 @@ static CUresult map(CUdeviceptr ptr, size_t size, CUmemGenericAllocationHandle h
 	if (!mapping_new(&new, p->fd, p->offset))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	physical_mapped(p);
+	if (p->memory)
+		kernel_physical_map(p->device->physical, p->memory, ptr, size);
 	return CUDA_SUCCESS;
 }
 
@@ -177,6 +180,7 @@ static bool unmap(CUdeviceptr ptr, size_t size)
 		struct mapping *m = mapping_at(ptr + at);
 
 		bytes = m->block.size_bytes;
+		kernel_physical_unmap(m->physical->memory, m->block.addr, bytes);
 		mapping_delete(m);
 	}
 	return true;

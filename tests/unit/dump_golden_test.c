@@ -350,6 +350,10 @@ static bool append_host_record(struct string *out, const union record *record)
 				     (unsigned long long)record->budget.spent_ns,
 				     record->budget.budget_ppm);
 		return true;
+	case MS_TYPE_RANGE:
+		string_append_format(out, "range action=%u at 0x%llx", record->range.action,
+				     (unsigned long long)record->range.base);
+		return true;
 	case MS_TYPE_XID:
 		string_append_format(out, "xid %u of %s process=%u %s", record->xid.xid,
 				     record->xid.bdf, record->xid.process, record->xid.text);
@@ -394,10 +398,6 @@ static bool append_sample(struct string *out, const union record *record)
 		string_append_format(out, "object action=%u class=0x%x size=%llu",
 				     record->object.action, record->object.class_number,
 				     (unsigned long long)record->object.size);
-		return true;
-	case MS_TYPE_RANGE:
-		string_append_format(out, "range action=%u at 0x%llx", record->range.action,
-				     (unsigned long long)record->range.base);
 		return true;
 	case MS_TYPE_ACTIVITY:
 		string_append_format(out, "activity %u of %u: %llu to %llu name=%llu what=%u",

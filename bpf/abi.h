@@ -39,7 +39,8 @@ enum ms_type {
 	X(TENSOR,     70, BULK,     false) \
 	X(ACTIVITY,   71, BULK,     false) \
 	X(GPU,        72, CRITICAL, false) /* what is said besides of what GPUs did */ \
-	X(MARKER,     73, BULK,     false)
+	X(MARKER,     73, BULK,     false) \
+	X(WHO,        74, CRITICAL, false) /* struct ms_who; `seen` has only those that are lost */
 /* clang-format on */
 
 enum ms_kind {

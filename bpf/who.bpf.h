@@ -318,6 +318,16 @@ __noinline int ms_who_begin(__u64 address)
 	return 1;
 }
 
+/* User space receives none of the kind as a record. The stack has no room for the process's own. */
+static __always_inline void who_lost(void)
+{
+	struct ms_counters *count = counters();
+
+	count_seen(MS_KIND_WHO);
+	if (count)
+		__sync_fetch_and_add(&count->lost[MS_KIND_WHO], 1);
+}
+
 __noinline int ms_who_end(void)
 {
 	struct ms_who_room *room = who_room(0);
@@ -331,7 +341,8 @@ __noinline int ms_who_end(void)
 		size += sizeof(struct ms_who);
 		who_of(room)->event.size = size;
 		who_of(room)->known &= who_layout.known;
-		ring_output(false, who_of(room), size, BPF_RB_NO_WAKEUP);
+		if (ring_output(false, who_of(room), size, BPF_RB_NO_WAKEUP))
+			who_lost();
 	}
 	bpf_task_storage_delete(&ms_who_rooms, bpf_get_current_task_btf());
 	return 0;

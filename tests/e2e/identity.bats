@@ -216,6 +216,8 @@ contained() {
 		"[\"$id\",\"cuda\",\"trainer-0\",\"research\"]"
 	"$MEMSCOPE" report -q -f md -o out.md --pod research/trainer-0 a.mscope
 	grep "docker cuda ${id:0:12}, pid in its namespace 1, pod research/trainer-0" out.md
+	"$MEMSCOPE" report -q --by container a.mscope > by.md
+	grep -q "^| docker cuda $id |" by.md || fail "$(cat by.md)"
 	"$MEMSCOPE" export -q -f openmetrics -o out.om a.mscope
 	grep -q '^memscope_allocations_total{.*container="cuda",pod="trainer-0",namespace="research",container_id="'"$id"'"' out.om
 	run -2 "$MEMSCOPE" record --container-map /nonexistent true
@@ -314,4 +316,13 @@ uuid() {
 		GROUP=$1
 	}
 	devices_are_right 8 6 8
+}
+
+@test "what the kernel could not say of a process for want of room is counted" {
+	BIG=$(printf %05000d 0) "$MEMSCOPE" trace $MASK -c --json --buffer 4K -o events.jsonl -- "$WORKLOADS/calls" 3 2> trace.err
+	assert_equal "$(tail -1 events.jsonl | jq -c '.events | [.lost, .lost_who_records]')" '[0,1]'
+	grep -q "0 events and 1 other record lost: a ring buffer was full" trace.err || fail "$(cat trace.err)"
+	BIG=$(printf %05000d 0) "$MEMSCOPE" record $MASK -q --buffer 4K -o run.mscope -- "$WORKLOADS/calls" 3 2> record.err
+	report run.mscope
+	assert_equal "$(jq -c '.recordings[0].lost | [.records, .who_records, .live_is_exact]' report.json)" '[1,1,true]'
 }

@@ -111,6 +111,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_close(json, '}');
 	json_put_u64(json, "free_begins", counters->lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "process_records", counters->lost[MS_KIND_PROCESS]);
+	json_put_u64(json, "who_records", counters->lost[MS_KIND_WHO]);
 	json_put_u64(json, "untracked", losses.untracked);
 	json_put_u64(json, "missing_blocks", account->missing_blocks);
 	json_put_if(json, "first_missing_ts_ns", account->first_missing_ts_ns,

@@ -59,6 +59,9 @@ static void append_lost_calls(struct string *out, const struct report_recording 
 	     "beginnings of frees were lost");
 	note(out, counters->lost[MS_KIND_PROCESS], "record of a process's life was lost",
 	     "records of processes' lives were lost");
+	note(out, counters->lost[MS_KIND_WHO],
+	     "record of who a process is was lost: its user or container may not be known",
+	     "records of who processes are were lost: their users or containers may not be known");
 	if (!losses_count(&losses))
 		return;
 	losses_append_reasons(out, &losses, NULL);

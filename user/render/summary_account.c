@@ -26,10 +26,10 @@ static void append_losses(struct string *out, const struct summary *summary)
 					     (ull)counters->lost[op], (ull)counters->seen[op],
 					     probe_op_name(op));
 	if (summary->losses.others)
-		string_append_format(out, "  lost: %llu other records (%s)\n",
-				     (ull)summary->losses.others,
-				     "kernel names, beginnings of frees, lives of processes,"
-				     " stacks, tensors, markers, what GPUs did");
+		string_append_format(
+			out, "  lost: %llu other records (%s)\n", (ull)summary->losses.others,
+			"kernel names, beginnings of frees, lives of processes, who they are,"
+			" stacks, tensors, markers, what GPUs did");
 	append_reasons(out, &summary->losses);
 	if (losses_are_of_memory(counters))
 		string_append_text(

@@ -237,6 +237,7 @@ static void put_lost(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 	json_put_u64(json, "lost_free_begins", summary->counters.lost[MS_KIND_FREE_BEGIN]);
 	json_put_u64(json, "lost_process_records", summary->counters.lost[MS_KIND_PROCESS]);
+	json_put_u64(json, "lost_who_records", summary->counters.lost[MS_KIND_WHO]);
 	json_put_u64(json, "lost_untracked", summary->losses.untracked);
 }
 

@@ -74,22 +74,24 @@ static size_t append(char name[NAME_BYTES], size_t length, const char *text)
 	return length + more;
 }
 
-static void join(char name[NAME_BYTES], const char *before, const char *separator, const char *text)
+/* Those of them that are known: not NULL. */
+static void join(char name[NAME_BYTES], const char *const parts[3], const char *separator)
 {
-	size_t length = 0;
+	size_t length = 0, i;
 
-	if (before) {
-		length = append(name, length, before);
-		length = append(name, length, separator);
+	for (i = 0; i < 3; i++) {
+		if (!parts[i])
+			continue;
+		length = append(name, length, length ? separator : "");
+		length = append(name, length, parts[i]);
 	}
-	append(name, length, text);
 }
 
 /* Returns whether it is known. */
 static bool name_of(enum process_groups_by by, const struct process *process, char name[NAME_BYTES])
 {
 	const char *const *items = process->identity.known.items;
-	const char *text = NULL, *before = NULL, *separator = " ";
+	const char *text = NULL, *before = NULL, *between = NULL, *separator = " ";
 
 	*name = '\0';
 	switch (by) {
@@ -97,8 +99,10 @@ static bool name_of(enum process_groups_by by, const struct process *process, ch
 		text = items[IDENTITY_USER] ? items[IDENTITY_USER] : items[IDENTITY_UID];
 		break;
 	case PROCESS_GROUPS_CONTAINER:
+		/* Several can have the same name, as in pods that are alike. */
 		text = items[IDENTITY_CONTAINER];
 		before = items[IDENTITY_RUNTIME];
+		between = items[IDENTITY_CONTAINER_NAME];
 		break;
 	case PROCESS_GROUPS_POD:
 		text = items[IDENTITY_POD] ? items[IDENTITY_POD] : items[IDENTITY_POD_UID];
@@ -115,7 +119,7 @@ static bool name_of(enum process_groups_by by, const struct process *process, ch
 		break;
 	}
 	if (text)
-		join(name, before, separator, text);
+		join(name, (const char *const[]){ before, between, text }, separator);
 	return text || (by != PROCESS_GROUPS_COMM && identity_is_known(&process->identity.known));
 }
 

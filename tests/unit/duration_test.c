@@ -16,6 +16,8 @@ static void test_what_people_write(void **state)
 		{ "1m30s", 90 * SECOND },
 		{ "1m30", 90 * SECOND },
 		{ "1.5m", 90 * SECOND },
+		{ ".5", SECOND / 2 },
+		{ "1m.5s", 60 * SECOND + SECOND / 2 },
 		{ "2h", 7200 * SECOND },
 		{ "1h1m1s", 3661 * SECOND },
 		{ "500ms", SECOND / 2 },
@@ -44,7 +46,7 @@ static void test_what_is_none(void **state)
 {
 	static const char *const bad[] = { "",         "s",    "-5",  "+5",  "1e9",
 					   "0x10",     "inf",  "nan", "1 s", "5x",
-					   "1.2.3",    "1m s", "1ss", ".5",  "99999999999999999999",
+					   "1.2.3",    "1m s", "1ss", ".",   "99999999999999999999",
 					   "12000000d" };
 	uint64_t ns;
 	size_t i;

@@ -548,30 +548,9 @@ static void test_what_was_left_can_be_a_beginning(void **state)
 	}
 }
 
-/* As `date +%s` prints it. */
-static void test_since_1970(void **state)
-{
-	static const char *const bad[] = {
-		"@", "@x", "@1.", "@-1", "@1s", "@99999999999999999999"
-	};
-	struct report_time time;
-	size_t i;
-
-	(void)state;
-	assert_int_equal(report_time_parse(&time, "@86401"), 0);
-	assert_int_equal(time.kind, REPORT_TIME_WALL);
-	assert_int_equal(time.ns, 86401 * SECOND);
-	assert_int_equal(report_time_parse(&time, "@86401.25"), 0);
-	assert_int_equal(time.ns, 86401250000000);
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		if (!report_time_parse(&time, bad[i]))
-			fail_msg("\"%s\" was taken", bad[i]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_since_1970),
 		cmocka_unit_test(test_buckets_become_wider),
 		cmocka_unit_test(test_waiting_is_spread_over_the_time_it_took),
 		cmocka_unit_test(test_what_was_before_only_makes_the_state),

@@ -36,7 +36,7 @@ static int parse_number(const char **text, double *number)
 	const size_t digits = strspn(*text, "0123456789.");
 	char *end;
 
-	if (!isdigit((unsigned char)**text))
+	if (!isdigit((unsigned char)(*text)[**text == '.']))
 		return -EINVAL;
 	*number = strtod(*text, &end);
 	if (end != *text + digits)

@@ -215,7 +215,8 @@ static int check(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN); /* who reads a part of it wants the verdict too */
 	if (first < argc) {
-		log_error("check takes no argument \"%s\"; for a process, write check -p PID",
+		log_error("check takes no argument \"%s\"; for a process, write check -p PID; for a"
+			  " recording, report FILE, or verify FILE",
 			  argv[first]);
 		return EXIT_USAGE;
 	}

@@ -522,14 +522,15 @@ int option_pids(const struct option_row *row, const char *value,
 		int (*take)(void *context, uint32_t pid), void *context)
 {
 	static const char between[] = ", \t\n";
-	char *copy = strdup(value), *rest = copy, *text;
+	/* "-p $(pgrep nosuch) -d 1" has the next option there. */
+	char *copy = strdup(*value == '-' ? "" : value), *rest = copy, *text;
 	int err = copy ? 0 : -ENOMEM;
 	size_t count = 0;
 
 	while (!err && (text = strsep(&rest, between))) {
 		uint64_t pid = 0;
 
-		if (!*text && (!*value || strpbrk(value, " \t\n")))
+		if (!*text && (!*value || *value == '-' || strpbrk(value, " \t\n")))
 			continue;
 		err = string_parse_u64(text, 1, UINT32_MAX, &pid);
 		if (err)

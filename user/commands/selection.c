@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
@@ -142,6 +143,13 @@ static void refuse_event(const struct option_row *row, const char *text)
 		{ "malloc", "; allocations are alloc" },
 		{ "kernel", "; kernels are launched: launch" },
 		{ "memcpy", "; copies are copy" },
+		{ "status=",
+		  "; failed calls are in any case; alone: --json, and select(.result != 0)" },
+		{ "signal=", "; signals are not traced; leave it out" },
+		{ "inject=", "; programs are not changed" },
+		{ "fault=", "; programs are not changed" },
+		{ "read=", "; what is copied is not shown, only how much" },
+		{ "write=", "; what is copied is not shown, only how much" },
 		{ "", "" },
 	};
 	size_t i = 0;
@@ -169,9 +177,15 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 	struct selection *selection = place(row, settings);
 	/* As strace has it. */
 	const size_t before = strncmp(value, "trace=", 6) ? 0 : 6;
-	char *copy = strdup(value + before), *rest = copy, *text;
+	/* "!free": all but frees. */
+	const bool inverted = value[before] == '!' && value[before + 1];
+	char *copy = strdup(value + before + inverted), *rest = copy, *text;
 	int err = copy ? 0 : -ENOMEM;
+	const uint32_t others = selection->ops;
 	bool strace = before;
+
+	if (inverted)
+		selection->ops = 0;
 
 	while (!err && (text = strsep(&rest, ","))) {
 		int op = find_op(text);
@@ -192,7 +206,12 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 		}
 	}
 	free(copy);
-	return err;
+	if (inverted)
+		selection->ops = (others ? others : DEFAULT_OPS) & ~selection->ops;
+	if (err || selection->ops)
+		return err;
+	log_error("--%s: \"%s\" leaves nothing to show", row->name, value);
+	return -EINVAL;
 }
 
 int selection_parse_layer(const struct option_row *row, const char *value, void *settings)
@@ -217,7 +236,14 @@ int selection_parse_layer(const struct option_row *row, const char *value, void 
 
 int selection_parse_attach(const struct option_row *row, const char *value, void *settings)
 {
-	int which = option_which(row, value);
+	int which;
+
+	if (*value && !value[strspn(value, "0123456789")]) {
+		log_error("--%s: a running process is -p %s; this says where probes are put: %s",
+			  row->name, value, row->argument);
+		return -EINVAL;
+	}
+	which = option_which(row, value);
 
 	if (which >= 0)
 		place(row, settings)->in_processes = which;
@@ -283,6 +309,15 @@ static const char *file_without_option(const struct selection *selection)
 	return ending && !strcmp(ending, ".mscope") && access(command[0], X_OK) ? command[0] : NULL;
 }
 
+/* "trace -p 4711 0.5" */
+static bool is_time_alone(const struct selection *selection)
+{
+	uint64_t ns;
+
+	return selection->command && !selection->command[1] &&
+	       !duration_parse(selection->command[0], &ns);
+}
+
 int selection_check(const struct selection *selection)
 {
 	int ways = (selection->pids_count > 0) + selection->all + (selection->cgroup != NULL) +
@@ -300,6 +335,8 @@ int selection_check(const struct selection *selection)
 	else if (ways == 0)
 		log_error(
 			"there is nothing to trace: give -p PID, -a, --cgroup PATH, or -- COMMAND");
+	else if (ways > 1 && is_time_alone(selection))
+		log_error("-d %s stops after that time", selection->command[0]);
 	else if (ways > 1)
 		log_error("give one of -p PID, -a, --cgroup PATH and -- COMMAND, not several");
 	else

@@ -69,7 +69,8 @@ static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(capture), "Show", "shown"),
 	CONTAINER_OPTION_ROW(AT(capture.containers)),
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
-	  "Show only these calls. Default: all, but of memory and context only the failures."
+	  "Show only these calls; with ! in front (!free,copy), those of the default but these."
+	  " Default: all, but of memory and context only the failures."
 	  " Allocations, frees, memory, context and launches of graphs (which allocate) are always"
 	  " captured, so that the account stays right. Other calls are captured only if they are"
 	  " shown: if not, they cost nothing, and the summary has no numbers for them. Calls that"

@@ -266,10 +266,15 @@ static int who(int argc, char **argv)
 	if (first < 0)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
+	while (first < argc && *argv[first] && !argv[first][strspn(argv[first], "0123456789")])
+		if (option_pids(rows, argv[first++], take_pid, &looking.settings))
+			return EXIT_USAGE;
 	if (first < argc) {
-		log_error("who looks at what runs now and takes no file, such as \"%s\"; who held"
-			  " what in a recording: memscope-bpf report --at TIME FILE",
-			  argv[first]);
+		log_error(
+			"who looks at what runs now and takes no file, such as \"%s\"; programs of"
+			" a name are --comm NAME; who held what in a recording: memscope-bpf"
+			" report --at TIME FILE",
+			argv[first]);
 		return EXIT_USAGE;
 	}
 	return run_who(&looking);

@@ -166,13 +166,26 @@ static bool correct(struct string *why, const char *word, uint32_t kinds)
 	else if (begins_with_name(word, "growth"))
 		string_append_format(why, "\"%s\" is none; write growth=%s", word, value);
 	else if (begins_with_name(word, "leak") && kinds >> GATE_LEFT & 1)
-		string_append_format(why,
-				     "leak has no size; write growth=%s (it grew by so much), or"
-				     " left=%s (that was left at the end)",
-				     value, value);
+		string_append_format(
+			why,
+			"leak has no size; write growth=%s (it grew by so much), or"
+			" left=%s (that was left at the end); leak>=high is by confidence",
+			value, value);
 	else if (begins_with_name(word, "leak"))
 		string_append_format(why, "leak has no size; write growth=%s (B has so much more)",
 				     value);
+	else if (begins_with_name(word, "peak") || begins_with_name(word, "memory"))
+		string_append_format(why,
+				     "no condition is about the peak alone; against an earlier run:"
+				     " diff --fail-on growth=%s A B",
+				     value);
+	else if (is_word(word, "all", strlen(word)) || is_word(word, "error", strlen(word)) ||
+		 is_word(word, "any", strlen(word)))
+		string_append_text(why,
+				   "write leak,oom,loss: leaks, memory that ran out, and events"
+				   " that were lost");
+	else if (is_word(word, "regression", strlen(word)))
+		string_append_text(why, "write leak,oom,growth=10M");
 	else
 		return false;
 	return true;

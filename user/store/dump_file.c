@@ -71,7 +71,9 @@ int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 		err = -EISDIR;
 	if (err)
 		log_error("%s: cannot create: %s%s", path, place_error(err),
-			  err == -EEXIST ? advice : "");
+			  err == -EEXIST ? advice :
+			  err == -ENOENT ? "; a directory that is missing is not made" :
+					   "");
 	return err;
 }
 

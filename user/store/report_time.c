@@ -124,10 +124,25 @@ static int parse_epoch(struct report_time *time, const char *text)
 	return 0;
 }
 
+/* "start", "end"; "now" and "now-5m", of which a recording knows no later moment than its end. */
+static int parse_word(struct report_time *time, const char *text)
+{
+	if (!strncmp(text, "now-", 4))
+		return parse_relative(time, text + 3);
+	if (strcmp(text, "start") != 0 && strcmp(text, "end") != 0 && strcmp(text, "now") != 0)
+		return -EINVAL;
+	time->kind = *text == 's' ? REPORT_TIME_SINCE_BEGIN : REPORT_TIME_BEFORE_END;
+	time->ns = 0;
+	return 0;
+}
+
 int report_time_parse(struct report_time *time, const char *text)
 {
 	struct report_time parsed;
 	int err = *text == '@' ? parse_epoch(&parsed, text) : parse_relative(&parsed, text);
+
+	if (err)
+		err = parse_word(&parsed, text);
 
 	if (err)
 		err = parse_of_day(&parsed, text);

@@ -29,6 +29,10 @@ static int complain(const char *name, int err)
 	uint64_t ns;
 	size_t i;
 
+	if (strchr(name, ' ')) {
+		hint = "; without the quotes, its arguments are words of their own";
+		tail = "";
+	}
 	if (is_number(name))
 		hint = "; a running process is -p ";
 	else if (!duration_parse(name, &ns))

@@ -322,6 +322,7 @@ struct ms_identity {
 #include "nvml_abi.h"
 #include "python_abi.h"
 #include "stack_abi.h"
+#include "nccl_abi.h"
 #include "tensor_abi.h"
 #include "who_abi.h"
 

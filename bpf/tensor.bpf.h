@@ -3,6 +3,7 @@
  * What the allocators of frameworks say of themselves, at the entry of the functions that they say
  * it to (frameworks.def). If they say the device, only of CUDA devices: memory of the host comes
  * through them, too. Else of all memory: where blocks lie tells the ledger what they are.
+ * Besides, what NCCL is asked to do, from its entry to its return.
  */
 #ifndef MS_TENSOR_BPF_H
 #define MS_TENSOR_BPF_H
@@ -77,6 +78,56 @@ static __always_inline void tensor_ask(struct pt_regs *ctx, const struct ms_fram
 	request->stack = tensor_stack(ctx, request->size);
 }
 
+/* ---- NCCL ------------------------------------------------------------------------------------ */
+
+/* An argument behind those in registers, of a function that begins at this instruction. */
+static __always_inline __u64 nccl_place(struct pt_regs *ctx, const __u64 *args, __u8 place)
+{
+	__u64 value = 0;
+
+	if (MS_REG_ARGS < MS_PLACE_NONE && place == MS_REG_ARGS) {
+		read_u64(&value, regs_entry_sp(ctx) + sizeof(value));
+		return value;
+	}
+	return place_get(args, place);
+}
+
+static __always_inline void nccl_ask(struct pt_regs *ctx, const struct ms_framework_row *row,
+				     __u32 number, const __u64 *args)
+{
+	struct ms_tensor_request *request = tensor_request(BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!request)
+		return;
+	request->sp = regs_entry_sp(ctx);
+	request->size = place_get(args, row->size);
+	request->detail = place_get(args, row->allocated);
+	request->allocator = nccl_place(ctx, args, row->reserved);
+	request->row = number;
+	request->start_ns = start_of_current();
+	request->began_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void nccl_answer(struct pt_regs *ctx, const struct ms_framework_row *row,
+					const struct ms_tensor_request *request)
+{
+	const __u64 now_ns = bpf_ktime_get_ns();
+	struct ms_nccl record = {};
+
+	event_init(&record.event, MS_TYPE_NCCL, sizeof(record), request->start_ns, now_ns);
+	record.duration_ns = now_ns - request->began_ns;
+	record.comm = request->allocator;
+	if (row->action == MS_TENSOR_COMM_MADE && read_u64(&record.comm, request->allocator))
+		record.comm = 0;
+	record.count = request->size;
+	record.result = (__s32)regs_result(ctx);
+	record.detail = request->detail;
+	record.function = row->device;
+	emit(MS_KIND_TENSOR, &record, sizeof(record));
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
 static __always_inline void tensor_answer(struct pt_regs *ctx)
 {
 	struct ms_tensor_request *request = tensor_request(0);
@@ -87,6 +138,10 @@ static __always_inline void tensor_answer(struct pt_regs *ctx)
 		return;
 	request->sp = 0;
 	row = tensor_row(request->row);
+	if (row->framework == MS_FRAMEWORK_NCCL) {
+		nccl_answer(ctx, row, request);
+		return;
+	}
 	if (!request->size)
 		return;
 	record.addr = regs_result(ctx);
@@ -132,6 +187,10 @@ static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
 	}
 	if (row->action == MS_TENSOR_BACK) {
 		tensor_back(row, args);
+		return;
+	}
+	if (row->framework == MS_FRAMEWORK_NCCL) {
+		nccl_ask(ctx, row, number, args);
 		return;
 	}
 	/* The rest of the register may hold anything. */

@@ -9,14 +9,17 @@
 /* clang-format off */
 #define MS_FRAMEWORKS(X) \
 	X(PYTORCH, "PyTorch") \
-	X(BFC,     "TensorFlow/JAX") /* tsl::BFCAllocator */
+	X(BFC,     "TensorFlow/JAX") /* tsl::BFCAllocator */ \
+	X(NCCL,    "NCCL") /* of rows: it has no tensors, see nccl_abi.h */
 
 /* What a function of the table is called for. */
 #define MS_TENSOR_ACTIONS(X) \
 	X(CHANGE,        "change")        /* a block was given to the program, or came back */ \
 	X(OUT_OF_MEMORY, "out_of_memory") /* the program is told that there is none left */ \
 	X(BACK,          "back")          /* a block comes back, whose size is not said */ \
-	X(GIVE,          "give")          /* of rows: the result is a block, or there is none left */
+	X(GIVE,          "give")          /* of rows: the result is a block, or there is none left */ \
+	X(COMM,          "comm")          /* of rows: NCCL is called, */ \
+	X(COMM_MADE,     "comm_made")     /* and makes a communicator */
 /* clang-format on */
 
 enum ms_framework {
@@ -54,15 +57,18 @@ struct ms_framework_row {
 	__u8 framework; /* enum ms_framework */
 	__u8 action;    /* enum ms_tensor_action */
 	/* Which argument says what, or MS_PLACE_NONE: */
-	__u8 addr, size, allocated, reserved, device;
+	__u8 addr, size, allocated, reserved, device; /* of NCCL, `device`: enum ms_nccl_function */
 	__u8 is_untold; /* MS_TENSOR_UNTOLD: `reserved` is the allocator itself */
 };
 
-/* A request of a thread for a block, until it is over. */
+/* A request of a thread for a block, or a call of NCCL, until it is over. */
 struct ms_tensor_request {
 	__u64 sp; /* 0: there is none */
-	__u64 size, allocator, start_ns;
+	__u64 size, start_ns;
+	__u64 allocator; /* of NCCL: the communicator, or where it will be */
+	__u64 began_ns;  /* of NCCL, as what follows */
 	__u32 stack, row;
+	__u32 detail, reserved;
 };
 
 /* As the framework says it: nothing of it has been checked. */

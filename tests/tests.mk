@@ -80,7 +80,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks hostile_stack oncall \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc ranks markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks hostile_stack oncall \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 WORKLOAD_PROGRAMS += $(addprefix $(WORKLOADS)/,held ioctl_storm)
@@ -94,6 +94,8 @@ $(WORKLOADS)/threads: tests/workloads/threads.c
 $(WORKLOADS)/waits: tests/workloads/waits.c
 $(WORKLOADS)/tensors: tests/workloads/tensors.c
 $(WORKLOADS)/bfc: tests/workloads/bfc.c
+$(WORKLOADS)/ranks: tests/workloads/ranks.c | $(WORKLOADS)/libnccl.so.2
+$(WORKLOADS)/ranks: WORKLOAD_LIBS = -lcuda -L$(WORKLOADS) -l:libnccl.so.2 -Wl,-rpath,'$$ORIGIN'
 $(WORKLOADS)/markers: tests/workloads/markers.c | $(WORKLOADS)/libnvToolsExt.so.1
 $(WORKLOADS)/launches: tests/workloads/launches.c
 $(WORKLOADS)/unreadable: tests/workloads/unreadable.c
@@ -195,6 +197,11 @@ $(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so: tests/workloads/tsl.c tests/workl
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) $(if $(findstring local,$@),-DTSL_LOCAL) -fPIC -shared -o $@ $<
+
+$(WORKLOADS)/libnccl.so.2: tests/workloads/nccl.c tests/workloads/nccl.h | simcuda
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $< -L$(BUILD)/simcuda -lcuda -pthread
 
 $(WORKLOADS)/libnvToolsExt.so.1: tests/workloads/nvtx.c tests/workloads/nvtx.h
 	$(call say,CC,$@)

@@ -284,6 +284,9 @@ def describe(record, rows):
         xid, process = struct.unpack_from("<II", record, 32)
         bdf, text = (record[a:b].rstrip(bytes(1)).decode() for a, b in ((40, 56), (56, 152)))
         return f"xid {xid} of {bdf} process={process} {text}"
+    if kind == 34:
+        _, _, count, _, detail, function = struct.unpack_from("<QQQiIH", record, 32)
+        return f"nccl {function} count={count} detail={detail}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

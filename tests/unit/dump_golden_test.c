@@ -12,6 +12,7 @@
 #include "dumps.h"
 #include "example.h"
 #include "golden_dumps.h"
+#include "golden_host.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -65,6 +66,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_device_memory("GPU-1", 1 << 30));
 	example_add_to_other(example, record_held("GPU-1", 1 << 20));
 	example_add_to_other(example, record_tensor(0x7f0000000000, 1 << 20, 3 << 20));
+	example_add_to_other(example, record_nccl(MS_NCCL_ncclReduce, 0x5000, 512));
 	example_add_to_other(example, record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE));
 	example_add_to_other(example, record_gpu_name(7, "fill"));
 	example_add_to_other(example, record_activity(MS_ACTIVITY_KERNEL, 1, 1000000, 2500));
@@ -317,58 +319,6 @@ static bool append_process_record(struct string *out, const union record *record
 	}
 }
 
-static bool append_host_record(struct string *out, const union record *record)
-{
-	switch (record->event.type) {
-	case MS_TYPE_HOST:
-		string_append_format(out, "host known=%u available=%llu cpu=%llu io=%llu",
-				     record->host.known,
-				     (unsigned long long)record->host.available_bytes,
-				     (unsigned long long)record->host.cpu_some_us,
-				     (unsigned long long)record->host.io_full_us);
-		return true;
-	case MS_TYPE_LOAD:
-		string_append_format(out, "process_host known=%u cpu=%llu queue=%llu stall=%llu",
-				     record->load.known, (unsigned long long)record->load.cpu_ns,
-				     (unsigned long long)record->load.queue_ns,
-				     (unsigned long long)record->load.cgroup_stall_us);
-		return true;
-	case MS_TYPE_NODE:
-		string_append_format(out, "numa_node %u free=%llu", record->node.node,
-				     (unsigned long long)record->node.free_bytes);
-		return true;
-	case MS_TYPE_PLACEMENT:
-		string_append_format(out, "placement space=%u node=%d pages=%llu of %llu",
-				     record->placement.space, record->placement.node,
-				     (unsigned long long)record->placement.pages,
-				     (unsigned long long)record->placement.asked);
-		return true;
-	case MS_TYPE_BUDGET:
-		string_append_format(out, "budget step=%u before=%u lasted=%llu spent=%llu ppm=%u",
-				     record->budget.step, record->budget.before,
-				     (unsigned long long)record->budget.lasted_ns,
-				     (unsigned long long)record->budget.spent_ns,
-				     record->budget.budget_ppm);
-		return true;
-	case MS_TYPE_RANGE:
-		string_append_format(out, "range action=%u at 0x%llx", record->range.action,
-				     (unsigned long long)record->range.base);
-		return true;
-	case MS_TYPE_XID:
-		string_append_format(out, "xid %u of %s process=%u %s", record->xid.xid,
-				     record->xid.bdf, record->xid.process, record->xid.text);
-		return true;
-	case MS_TYPE_GPU:
-		string_append_format(out, "gpu_link known=%u node=%u speed=%u/%u width=%u/%u %s",
-				     record->gpu.known, record->gpu.node, record->gpu.speed,
-				     record->gpu.max_speed, record->gpu.width,
-				     record->gpu.max_width, record->gpu.bdf);
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool append_marker(struct string *out, const union record *record)
 {
 	if (record->event.type != MS_TYPE_MARKER)
@@ -376,6 +326,25 @@ static bool append_marker(struct string *out, const union record *record)
 	string_append_format(out, "marker action=%u name=%s", record->marker.action,
 			     record->marker.name);
 	return true;
+}
+
+static bool append_framework(struct string *out, const union record *record)
+{
+	switch (record->event.type) {
+	case MS_TYPE_TENSOR:
+		string_append_format(out, "tensor addr=0x%llx size=%lld of %llu in %llu device=%d",
+				     (unsigned long long)record->tensor.addr,
+				     (long long)record->tensor.size,
+				     (unsigned long long)record->tensor.allocated,
+				     (unsigned long long)record->tensor.reserved,
+				     record->tensor.device);
+		return true;
+	case MS_TYPE_NCCL:
+		string_append_format(out, "nccl %u count=%llu detail=%u", record->nccl.function,
+				     (unsigned long long)record->nccl.count, record->nccl.detail);
+		return true;
+	}
+	return false;
 }
 
 static bool append_sample(struct string *out, const union record *record)
@@ -417,14 +386,6 @@ static bool append_sample(struct string *out, const union record *record)
 				     record->gpu_status.is.state, record->gpu_status.is.reason,
 				     record->gpu_status.is.version, record->gpu_status.is.who);
 		return true;
-	case MS_TYPE_TENSOR:
-		string_append_format(out, "tensor addr=0x%llx size=%lld of %llu in %llu device=%d",
-				     (unsigned long long)record->tensor.addr,
-				     (long long)record->tensor.size,
-				     (unsigned long long)record->tensor.allocated,
-				     (unsigned long long)record->tensor.reserved,
-				     record->tensor.device);
-		return true;
 	case MS_TYPE_STACK:
 		string_append_format(out, "stack %u end=%u frames=", record->stack.id,
 				     record->stack.end);
@@ -449,7 +410,8 @@ static void append_record(struct string *out, const union record *record)
 	string_append_format(out, "%llu %u/%u %llu ", (unsigned long long)event->ts_ns, event->pid,
 			     event->tid, (unsigned long long)event->start_ns);
 	if (!append_call_record(out, record) && !append_process_record(out, record) &&
-	    !append_marker(out, record) && !append_sample(out, record))
+	    !append_marker(out, record) && !append_framework(out, record) &&
+	    !append_sample(out, record))
 		append_anchor(out, event);
 	string_append_char(out, '\n');
 }

@@ -44,6 +44,7 @@ static size_t samples(union record *out)
 	out[count++] = record_range(MS_RANGE_MAP, 0x7f0000000000, 2 << 20, 0x5c000010);
 	out[count++] = record_xid(79, "0000:65:00.0", 0, "GPU has fallen off the bus.");
 	out[count++] = record_tensor(0x7f0000000000, 512, 512);
+	out[count++] = record_nccl(MS_NCCL_ncclAllReduce, 0x5000, 8);
 	out[count++] = record_activity(MS_ACTIVITY_KERNEL, 1, 1000, 10);
 	out[count++] = record_gpu_name(7, "fill");
 	out[count++] = record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE);
@@ -53,7 +54,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 37
+#define SAMPLES_MAX 38
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 

@@ -44,6 +44,7 @@ union record {
 	struct ms_object object;
 	struct ms_range range;
 	struct ms_tensor tensor;
+	struct ms_nccl nccl;
 	struct ms_activity activity;
 	struct ms_gpu_name gpu_name;
 	struct ms_gpu_status gpu_status;
@@ -450,18 +451,6 @@ static inline union record record_identity_of(const char *texts, size_t bytes)
 
 #define record_identity(texts) record_identity_of(texts, sizeof(texts))
 
-/* A block of PyTorch's on device 0: given, or (negative) taken back. Twice as much is reserved. */
-static inline union record record_tensor(uint64_t addr, int64_t bytes, uint64_t allocated)
-{
-	union record record = record_event(MS_TYPE_TENSOR, sizeof(struct ms_tensor));
-
-	record.tensor.addr = addr;
-	record.tensor.size = bytes;
-	record.tensor.allocated = allocated;
-	record.tensor.reserved = 2 * allocated;
-	return record;
-}
-
 /* What a GPU did from `begin_ns` on, for the call with that number of CUPTI's. */
 static inline union record record_activity(enum ms_activity_kind kind, uint32_t correlation,
 					   uint64_t begin_ns, uint64_t ns)
@@ -583,6 +572,7 @@ static inline union record record_attach_running(void)
 }
 
 #include "record_driver.h"
+#include "record_frameworks.h"
 #include "record_modifiers.h"
 
 #endif /* MEMSCOPE_TESTS_RECORDS_H */

@@ -182,7 +182,8 @@ static const struct option_row rows[] = {
 	  "sites: also record each block that the allocator of PyTorch, TensorFlow or JAX gives to"
 	  " the program or takes back, with the call stacks of blocks of 1 MiB and more. Those of"
 	  " smaller blocks are taken by chance, the larger the likelier, and sums by line of code are"
-	  " estimates with a stated error. all: with the call stack of each block. Default: off."
+	  " estimates with a stated error. all: with the call stack of each block. Calls of NCCL are"
+	  " recorded, too. Default: off."
 	  " docs/frameworks.md says what that costs.",
 	  parse_tensors, 0 },
 	CAPTURE_OPTIONS_GPU_ROW(

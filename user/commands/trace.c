@@ -79,8 +79,8 @@ static const struct option_row rows[] = {
 	  selection_parse_events, AT(capture.selection) },
 	{ 0, "tensors", NULL,
 	  "Also show each block that the allocator of PyTorch, TensorFlow or JAX gives to the program"
-	  " or takes back, as the allocator reports it. With -c, what it has given, caches and could still give is summed"
-	  " up.",
+	  " or takes back, as the allocator reports it, and each call of NCCL. With -c, what the"
+	  " allocator has given, caches and could still give is summed up.",
 	  option_flag, AT(tensors) },
 	CAPTURE_OPTIONS_GPU_ROW(AT(capture), ""),
 	CAPTURE_OPTIONS_MARKER_ROWS(

@@ -206,9 +206,15 @@ static int decode_range(const struct ms_range *range)
 
 static int decode_tensor(const struct ms_tensor *tensor)
 {
-	return tensor->framework < MS_FRAMEWORKS_COUNT && tensor->action < MS_TENSOR_ACTIONS_COUNT ?
+	return tensor->framework < MS_FRAMEWORKS_COUNT && tensor->framework != MS_FRAMEWORK_NCCL &&
+			       tensor->action < MS_TENSOR_ACTIONS_COUNT ?
 		       0 :
 		       -EINVAL;
+}
+
+static int decode_nccl(const struct ms_nccl *nccl)
+{
+	return nccl->function < MS_NCCL_FUNCTIONS_COUNT ? 0 : -EINVAL;
 }
 
 static int decode_activity(const struct ms_activity_body *activity)
@@ -278,6 +284,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_range(record);
 	case MS_TYPE_TENSOR:
 		return decode_tensor(record);
+	case MS_TYPE_NCCL:
+		return decode_nccl(record);
 	case MS_TYPE_ACTIVITY:
 		return decode_activity(&((const struct ms_activity *)record)->is);
 	case MS_TYPE_GPU_STATUS:

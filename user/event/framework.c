@@ -26,9 +26,10 @@ static const struct ms_framework_row rows[] = {
 static bool may_be_one(const char *symbol)
 {
 	static const char reports[] = "_ZN3c1027report", bfc[] = "_ZN3tsl12BFCAllocator";
+	static const char nccl[] = "nccl";
 
 	return !strncmp(symbol, reports, sizeof(reports) - 1) ||
-	       !strncmp(symbol, bfc, sizeof(bfc) - 1);
+	       !strncmp(symbol, bfc, sizeof(bfc) - 1) || !strncmp(symbol, nccl, sizeof(nccl) - 1);
 }
 
 int framework_find(const char *symbol, bool is_exported)
@@ -45,7 +46,7 @@ int framework_find(const char *symbol, bool is_exported)
 
 bool framework_row_returns(uint32_t row)
 {
-	return rows[row].action == MS_TENSOR_GIVE;
+	return rows[row].action == MS_TENSOR_GIVE || rows[row].framework == MS_FRAMEWORK_NCCL;
 }
 
 const char *framework_symbol(uint32_t row)

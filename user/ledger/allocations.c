@@ -43,6 +43,7 @@ void allocations_uncount(struct process *process, const struct allocation *alloc
 	process->counters[COUNTER_UNKNOWN_SIZES] -= !allocation->size_known;
 	if (allocation->framework)
 		tensor_sources_remove(&process->tensors.sources, allocation);
+	nccl_memory_ends(&process->nccl, allocation);
 }
 
 static void change_allocation(struct change *change, const struct allocation *allocation)
@@ -158,6 +159,7 @@ int allocations_add(struct state *state, struct process *process, enum ms_key ke
 	space->alloc_bytes += allocation->size_bytes;
 	usage_count_alloc(process->usage, allocation, 1);
 	space_add(process, allocation, allocation->ts_ns);
+	process->nccl.newest_ns = allocation->ts_ns;
 	return 0;
 }
 
@@ -435,6 +437,7 @@ static int restore(struct process *process, const struct pending_free *pending, 
 	space_add(process, allocation, ts_ns);
 	if (allocation->framework)
 		tensor_sources_restore(&process->tensors.sources, allocation);
+	nccl_memory_stays(&process->nccl, allocation);
 	return 0;
 }
 

@@ -26,7 +26,8 @@ struct allocation {
 	uint8_t space;       /* enum ms_space */
 	bool size_known;
 	uint8_t framework; /* whose allocator gives blocks of it: enum ms_framework + 1; 0: none */
-	uint32_t stack;    /* id of where it was called from, of ledger/stacks.h; 0: not known */
+	uint8_t communicator; /* of NCCL: position in struct nccl, + 1; 0: none */
+	uint32_t stack;       /* id of where it was called from, of ledger/stacks.h; 0: not known */
 	union {
 		/* Mapping: id of the memory that is mapped; pool: its handle. 0: unknown, none. */
 		uint64_t owner;

@@ -26,6 +26,7 @@
 #define LIMIT_ALLOCATIONS 4194304u
 #define LIMIT_TENSORS 2097152u       /* live blocks of a framework's allocator */
 #define LIMIT_TENSOR_DEVICES 64u     /* that it has them on */
+#define LIMIT_COMMUNICATORS 255u     /* of NCCL, that a process makes: a number of 8 bits */
 #define LIMIT_TENSOR_ALLOCATORS 64u  /* of a process, that do not say of what memory they are */
 #define LIMIT_GPU_THREADS 4096u      /* that call what a GPU does */
 #define LIMIT_GPU_CALLS 65536u       /* of each, that CUPTI has not spoken of yet */

@@ -47,6 +47,7 @@ void process_free(struct process *process)
 	driver_objects_fini(&process->driver);
 	nvml_account_fini(&process->nvml);
 	tensors_fini(&process->tensors);
+	nccl_fini(&process->nccl);
 	gpu_times_free(process->gpu);
 	objects_free(process);
 	usage_free(process->usage);
@@ -85,6 +86,7 @@ void process_restart(struct process *process, uint64_t now_ns)
 	process->was_running_earlier = false;
 	driver_objects_restart(&process->driver);
 	tensors_restart(&process->tensors, now_ns);
+	nccl_restart(&process->nccl);
 	gpu_times_restart(process->gpu);
 	nvml_account_restart(&process->nvml);
 	host_account_load_restart(&process->host);
@@ -112,7 +114,8 @@ size_t process_bytes(const struct process *process)
 	       driver_objects_bytes(&process->driver) + process_devices_bytes(&process->devices) +
 	       gpu_times_bytes(process->gpu) + process->identity.bytes +
 	       process->exit_alike_count * sizeof(struct alike_group) +
-	       process->views_capacity * sizeof(*process->views) + tensors_bytes(&process->tensors);
+	       process->views_capacity * sizeof(*process->views) +
+	       tensors_bytes(&process->tensors) + nccl_bytes(&process->nccl);
 }
 
 /* In the spaces that count: now, or when it exited. */

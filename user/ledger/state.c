@@ -322,6 +322,7 @@ static int apply_exec(struct state *state, struct process *process, const struct
 	allocations_end(process, 0, change);
 	driver_clients_exec(state, process);
 	tensors_exec(&process->tensors);
+	nccl_exec(&process->nccl, event->header->ts_ns);
 	nvml_account_forget(&process->nvml);
 	objects_end_all(process);
 	process_forget(process);
@@ -453,6 +454,8 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	case MS_TYPE_TENSOR:
 		change->has_tensor = true;
 		return tensors_apply(process, &state->stacks, sample, &change->tensor);
+	case MS_TYPE_NCCL:
+		return nccl_apply(process, &state->stacks, sample);
 	case MS_TYPE_ACTIVITY:
 		return gpu_times_activity(process, &((const struct ms_activity *)sample)->is,
 					  &change->activity_of);
@@ -512,6 +515,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_OBJECT:
 	case MS_TYPE_RANGE:
 	case MS_TYPE_TENSOR:
+	case MS_TYPE_NCCL:
 	case MS_TYPE_ACTIVITY:
 	case MS_TYPE_GPU_STATUS:
 	case MS_TYPE_HELD:

@@ -26,6 +26,7 @@
 #include "ledger/process_identity.h"
 #include "ledger/pending.h"
 #include "ledger/stacks.h"
+#include "ledger/nccl.h"
 #include "ledger/tensors.h"
 #include "ledger/usage.h"
 
@@ -202,6 +203,7 @@ struct process {
 	struct process_devices devices;
 	struct driver_objects driver;
 	struct tensors tensors;
+	struct nccl nccl;
 	struct nvml_account nvml;
 	struct gpu_times *gpu; /* NULL: nothing is known of what GPUs did for it, and when */
 	struct host_loads host;

@@ -17,6 +17,8 @@ void json_process_exit(struct json *json, uint32_t status);
 /* "driver": what the driver holds for the process; null: not known. */
 void json_process_driver(struct json *json, const struct process *process);
 void json_process_tensors(struct json *json, const struct process *process);
+/* "nccl": null: it was not seen to use it. */
+void json_process_nccl(struct json *json, const struct process *process);
 
 void json_process_space_totals(struct json *json, const struct space_total *total, bool known);
 

@@ -28,6 +28,8 @@ void process_rows_segments(const struct process_rows *rows);
 void process_rows_pins(const struct process_rows *rows);
 void process_rows_pieces(const struct process_rows *rows);
 void process_rows_segment_sites(const struct process_rows *rows);
+void process_rows_communicators(const struct process_rows *rows);
+void process_rows_nccl_calls(const struct process_rows *rows);
 void process_rows_nvml(const struct process_rows *rows);
 void process_rows_host(const struct process_rows *rows);
 void process_rows_cells(const struct process_rows *rows);

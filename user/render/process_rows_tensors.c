@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the allocators of frameworks have given to processes, and how that lies in their segments.
+ * What the allocators of frameworks have given to processes, and how that lies in their segments;
+ * and what NCCL was asked to do.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "event/framework.h"
+#include "event/nccl.h"
 #include "render/process_rows.h"
 #include "render/report_document.h"
 
@@ -197,4 +202,77 @@ static void list_sites(const struct process_rows *rows, const struct tensor_devi
 void process_rows_segment_sites(const struct process_rows *rows)
 {
 	for_first_moment(rows, list_sites);
+}
+
+/* ---- NCCL ------------------------------------------------------------------------------------ */
+
+static void list_communicator(const struct process_rows *rows,
+			      const struct nccl_communicator *communicator)
+{
+	const struct nccl_calls moves = nccl_moves(communicator);
+	const struct nccl_calls all = nccl_all_calls(communicator);
+	struct document *document = rows->document;
+	char rank[48] = "";
+
+	if (communicator->handle)
+		document_cell_address(document, communicator->handle);
+	else
+		document_cell_words(document, "not known");
+	if (communicator->rank != UINT32_MAX)
+		snprintf(rank, sizeof(rank), "%" PRIu32 " of %" PRIu64, communicator->rank,
+			 communicator->ranks);
+	else if (communicator->ranks)
+		snprintf(rank, sizeof(rank), "of %" PRIu64, communicator->ranks);
+	if (*rank)
+		document_cell_text(document, rank);
+	else
+		document_cell_absent(document);
+	document_cell_count(document, true, moves.count);
+	document_cell_size(document, true, moves.bytes);
+	document_cell_duration(document, true, all.duration_ns);
+	document_cell_count(document, true, all.failed);
+	document_cell_size(document, true, communicator->device.bytes);
+	document_cell_size(document, true, communicator->device.peak_bytes);
+	document_cell_size(document, true, communicator->host.bytes);
+	if (communicator->ended_ns)
+		document_cell_time(document, rows->recording, communicator->ended_ns);
+	else
+		document_cell_absent(document);
+	document_row_end(document);
+}
+
+void process_rows_communicators(const struct process_rows *rows)
+{
+	const struct nccl *nccl = &rows->process->nccl;
+	size_t i;
+
+	for (i = 0; i < nccl->count; i++)
+		if (process_rows_begin(rows))
+			list_communicator(rows, &nccl->list[i]);
+}
+
+void process_rows_nccl_calls(const struct process_rows *rows)
+{
+	const struct nccl *nccl = &rows->process->nccl;
+	struct document *document = rows->document;
+	size_t i, j;
+
+	for (i = 0; i < nccl->count; i++)
+		for (j = 0; j < MS_NCCL_FUNCTIONS_COUNT; j++) {
+			const struct nccl_calls *calls = &nccl->list[i].calls[j];
+
+			if (!calls->count || !process_rows_begin(rows))
+				continue;
+			document_cell_words(document, nccl_function_name((uint32_t)j));
+			if (nccl->list[i].handle)
+				document_cell_address(document, nccl->list[i].handle);
+			else
+				document_cell_absent(document);
+			document_cell_count(document, true, calls->count);
+			document_cell_count(document, true, calls->failed);
+			document_cell_size(document, nccl_function_about((uint32_t)j) == NCCL_MOVES,
+					   calls->bytes);
+			document_cell_duration(document, true, calls->duration_ns);
+			document_row_end(document);
+		}
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/record_field.h"
-#include "event/framework.h"
-#include "render/record_field_driver.h"
 
 #include <string.h>
 #include <sys/wait.h>
+
+#include "render/record_field_driver.h"
+#include "render/record_field_frameworks.h"
 
 static struct field_value get_was_running(const struct event *event, const struct change *change)
 {
@@ -43,85 +44,11 @@ static struct field_value get_signal(const struct event *event, const struct cha
 				     .number = WTERMSIG(status) };
 }
 
-static struct field_value text_value(const char *text)
+struct field_value record_field_text(const char *text)
 {
 	return (struct field_value){ .known = text,
 				     .text = text,
 				     .length = text ? strlen(text) : 0 };
-}
-
-/* ---- tensors --------------------------------------------------------------------------------- */
-
-static const struct ms_tensor *tensor_of(const struct event *event)
-{
-	return (const struct ms_tensor *)event->sample;
-}
-
-static struct field_value get_tensor_framework(const struct event *event,
-					       const struct change *change)
-{
-	(void)change;
-	return text_value(framework_name(tensor_of(event)->framework));
-}
-
-static struct field_value get_tensor_action(const struct event *event, const struct change *change)
-{
-	const struct ms_tensor *tensor = tensor_of(event);
-
-	(void)change;
-	if (tensor->action == MS_TENSOR_OUT_OF_MEMORY)
-		return text_value("out_of_memory");
-	return text_value(tensor->size < 0 || tensor->action == MS_TENSOR_BACK ? "free" : "alloc");
-}
-
-/* As told or, of an allocator that does not tell, as known: of blocks of the host, it is not. */
-static struct field_value tensor_total(const struct event *event, const struct change *change,
-				       uint64_t told, uint64_t known)
-{
-	const bool is_told = !(tensor_of(event)->flags & MS_TENSOR_UNTOLD);
-
-	return (struct field_value){ .known = is_told || change->tensor.is_told,
-				     .number = is_told ? told : known };
-}
-
-static struct field_value get_tensor_allocated(const struct event *event,
-					       const struct change *change)
-{
-	return tensor_total(event, change, tensor_of(event)->allocated, change->tensor.allocated);
-}
-
-static struct field_value get_tensor_reserved(const struct event *event,
-					      const struct change *change)
-{
-	return tensor_total(event, change, tensor_of(event)->reserved, change->tensor.reserved);
-}
-
-static struct field_value get_tensor_size(const struct event *event, const struct change *change)
-{
-	const struct ms_tensor *tensor = tensor_of(event);
-	const uint64_t size = tensor->size;
-
-	/* What came back says its address alone. */
-	if (tensor->action == MS_TENSOR_BACK)
-		return (struct field_value){ .known = change->tensor.ended.bytes,
-					     .number = change->tensor.ended.bytes };
-	return (struct field_value){ .known = true, .number = tensor->size < 0 ? -size : size };
-}
-
-static struct field_value get_tensor_stack(const struct event *event, const struct change *change)
-{
-	(void)event;
-	return (struct field_value){ .known = change->tensor.given.stack,
-				     .number = change->tensor.given.stack };
-}
-
-static struct field_value get_tensor_device(const struct event *event, const struct change *change)
-{
-	const int32_t device = tensor_of(event)->flags & MS_TENSOR_UNTOLD ?
-				       (change->tensor.is_told ? change->tensor.device : -1) :
-				       tensor_of(event)->device;
-
-	return (struct field_value){ .known = device >= 0, .number = device };
 }
 
 /* ---- markers --------------------------------------------------------------------------------- */
@@ -140,7 +67,7 @@ static struct field_value get_marker_action(const struct event *event, const str
 	};
 
 	(void)change;
-	return text_value(actions[marker_of(event)->action]);
+	return record_field_text(actions[marker_of(event)->action]);
 }
 
 static struct field_value get_marker_source(const struct event *event, const struct change *change)
@@ -152,13 +79,13 @@ static struct field_value get_marker_source(const struct event *event, const str
 	};
 
 	(void)change;
-	return text_value(sources[marker_of(event)->source]);
+	return record_field_text(sources[marker_of(event)->source]);
 }
 
 static struct field_value get_marker_name(const struct event *event, const struct change *change)
 {
 	(void)change;
-	return text_value(marker_of(event)->length ? marker_of(event)->name : NULL);
+	return record_field_text(marker_of(event)->length ? marker_of(event)->name : NULL);
 }
 
 static struct field_value get_marker_cut(const struct event *event, const struct change *change)
@@ -297,7 +224,7 @@ static const struct ms_gpu_status_body *status_of(const struct event *event)
 static struct field_value get_activity_kind(const struct event *event, const struct change *change)
 {
 	(void)change;
-	return text_value(activity_names[activity_of(event)->kind]);
+	return record_field_text(activity_names[activity_of(event)->kind]);
 }
 
 static struct field_value get_activity_name(const struct event *event, const struct change *change)
@@ -305,8 +232,8 @@ static struct field_value get_activity_name(const struct event *event, const str
 	const struct ms_activity_body *activity = activity_of(event);
 
 	if (activity->kind == MS_ACTIVITY_OVERHEAD)
-		return text_value(gpu_overhead_name(activity->what));
-	return text_value(gpu_times_kernel(change->process, activity->name));
+		return record_field_text(gpu_overhead_name(activity->what));
+	return record_field_text(gpu_times_kernel(change->process, activity->name));
 }
 
 static struct field_value time_value(const struct ms_activity_body *activity, uint64_t ns)
@@ -352,15 +279,15 @@ static struct field_value get_activity_direction(const struct event *event,
 
 	(void)change;
 	if (activity->kind != MS_ACTIVITY_COPY || activity->what == MS_DIRECTIONS_COUNT)
-		return text_value(NULL);
-	return text_value(probe_direction_name(activity->what));
+		return record_field_text(NULL);
+	return record_field_text(probe_direction_name(activity->what));
 }
 
 static struct field_value memory_value(const struct ms_activity_body *activity, uint8_t memory)
 {
 	const bool has = activity->kind == MS_ACTIVITY_COPY || activity->kind == MS_ACTIVITY_MEMSET;
 
-	return text_value(has && memory ? memory_names[memory] : NULL);
+	return record_field_text(has && memory ? memory_names[memory] : NULL);
 }
 
 static struct field_value get_activity_from(const struct event *event, const struct change *change)
@@ -415,20 +342,21 @@ static struct field_value get_activity_by_kernel(const struct event *event,
 static struct field_value get_gpu_state(const struct event *event, const struct change *change)
 {
 	(void)change;
-	return text_value(state_names[status_of(event)->state]);
+	return record_field_text(state_names[status_of(event)->state]);
 }
 
 static struct field_value get_gpu_reason(const struct event *event, const struct change *change)
 {
 	(void)change;
-	return text_value(reason_names[status_of(event)->reason]);
+	return record_field_text(reason_names[status_of(event)->reason]);
 }
 
 static struct field_value get_placement_space(const struct event *event,
 					      const struct change *change)
 {
 	(void)change;
-	return text_value(probe_space_name(((const struct ms_placement *)event->sample)->space));
+	return record_field_text(
+		probe_space_name(((const struct ms_placement *)event->sample)->space));
 }
 
 static struct field_value get_budget_step(const struct event *event, const struct change *change)
@@ -436,7 +364,7 @@ static struct field_value get_budget_step(const struct event *event, const struc
 	const struct ms_budget *budget = (const struct ms_budget *)event->sample;
 
 	(void)change;
-	return text_value(event_budget_step_name(budget->step));
+	return record_field_text(event_budget_step_name(budget->step));
 }
 
 static struct field_value get_budget_before(const struct event *event, const struct change *change)
@@ -444,7 +372,7 @@ static struct field_value get_budget_before(const struct event *event, const str
 	const struct ms_budget *budget = (const struct ms_budget *)event->sample;
 
 	(void)change;
-	return text_value(event_budget_step_name(budget->before));
+	return record_field_text(event_budget_step_name(budget->before));
 }
 
 /* ---- the tables ------------------------------------------------------------------------------ */

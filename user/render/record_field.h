@@ -36,6 +36,9 @@ struct record_title {
 extern const struct record_title record_titles[];
 extern const size_t record_titles_count;
 
+/* A text; NULL: not known. It has to stay. */
+struct field_value record_field_text(const char *text);
+
 /*
  * `event` must be of the field's type. Texts and amounts live as long as the record and the change
  * do.

@@ -6,13 +6,6 @@
 
 #include "event/probe.h"
 
-static struct field_value text_value(const char *text)
-{
-	return (struct field_value){ .known = text,
-				     .text = text,
-				     .length = text ? strlen(text) : 0 };
-}
-
 /* ---- objects of the driver ------------------------------------------------------------------- */
 
 static const struct ms_object *object_of(const struct event *event)
@@ -31,7 +24,7 @@ struct field_value record_field_driver_object_action(const struct event *event,
 	const uint16_t action = object_of(event)->action;
 
 	(void)change;
-	return text_value(action < MS_OBJECT_ACTIONS_COUNT ? actions[action] : "unknown");
+	return record_field_text(action < MS_OBJECT_ACTIONS_COUNT ? actions[action] : "unknown");
 }
 
 struct field_value record_field_driver_object_call(const struct event *event,
@@ -41,7 +34,7 @@ struct field_value record_field_driver_object_call(const struct event *event,
 		object_of(event)->row == MS_NO_ROW ? NULL : probe_at(object_of(event)->row);
 
 	(void)change;
-	return text_value(probe ? probe->symbol : NULL);
+	return record_field_text(probe ? probe->symbol : NULL);
 }
 
 static const char *memory_name(uint32_t class_number)
@@ -62,7 +55,7 @@ struct field_value record_field_driver_object_memory(const struct event *event,
 						     const struct change *change)
 {
 	(void)change;
-	return text_value(memory_name(object_of(event)->class_number));
+	return record_field_text(memory_name(object_of(event)->class_number));
 }
 
 struct field_value record_field_driver_object_size(const struct event *event,
@@ -93,7 +86,7 @@ struct field_value record_field_driver_range_action(const struct event *event,
 	const uint16_t action = range_of(event)->action;
 
 	(void)change;
-	return text_value(action < MS_RANGE_ACTIONS_COUNT ? actions[action] : "unknown");
+	return record_field_text(action < MS_RANGE_ACTIONS_COUNT ? actions[action] : "unknown");
 }
 
 struct field_value record_field_driver_range_call(const struct event *event,
@@ -103,7 +96,7 @@ struct field_value record_field_driver_range_call(const struct event *event,
 	const struct probe *probe = row == MS_NO_ROW ? NULL : probe_at(row);
 
 	(void)change;
-	return text_value(probe ? probe->symbol : NULL);
+	return record_field_text(probe ? probe->symbol : NULL);
 }
 
 struct field_value record_field_driver_range_bytes(const struct event *event,
@@ -130,5 +123,5 @@ struct field_value record_field_driver_range_uuid(const struct event *event,
 					   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 					   range->uuid[i]);
 	}
-	return text_value(set ? text : NULL);
+	return record_field_text(set ? text : NULL);
 }

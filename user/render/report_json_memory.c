@@ -294,6 +294,7 @@ static void put_totals(struct json *json, const struct report_recording *recordi
 	put_spaces(json, process);
 	json_process_driver(json, process);
 	json_process_tensors(json, process);
+	json_process_nccl(json, process);
 	json_gpu_process(json, process);
 	json_nvml_process(json, process);
 	put_calls(json, recording, process);

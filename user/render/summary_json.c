@@ -179,6 +179,7 @@ static void put_totals(struct json *json, const struct summary *summary,
 	put_spaces(json, process);
 	json_process_driver(json, process);
 	json_process_tensors(json, process);
+	json_process_nccl(json, process);
 	json_gpu_process(json, process);
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++) {
 		json_name(json, members[i].name);

@@ -88,6 +88,9 @@ record_puppet() {
 	run -0 --separate-stderr report --fail-on left=39M left.mscope
 	[[ $stderr == *"--fail-on: nothing was found; checked left=39M in "*" of 1 process, "* ]]
 	report -f junit -o out.xml --fail-on left=38M left.mscope || [ $? -eq 8 ]
+	run -8 --separate-stderr report --fail-on peak=38M left.mscope
+	[[ $stderr == *"--fail-on peak=38M: 38.1 MiB were held on device 0"*"; the process with the highest peak is puppet ("* ]]
+	run -0 --separate-stderr report --fail-on peak=1G left.mscope
 	[[ $(in_xml out.xml .//failure message) == "puppet ("*" held 38.1 MiB of device memory when it ended"* ]]
 	run -9 --separate-stderr report --fail-on leak-at-exit left.mscope
 	[[ $stderr == *"leak-at-exit could not be looked for: less time was recorded than leak-time of each process that left memory ("*"; leak-time is 1 s)"* ]]
@@ -194,7 +197,9 @@ record_puppet() {
 		[[ $stderr == *"$message"* ]] || fail "expected: $message" "got:      $stderr"
 	}
 	refused '"fire" is not one of growth=SIZE, leak, oom' --fail-on fire
-	refused '"any" is not one of' --fail-on any
+	refused 'write leak,oom,loss' --fail-on any
+	refused 'write peak=1G' --fail-on 'peak>1G'
+	refused '"x" is not a size' --fail-on peak=x
 	refused 'there is no condition "leaks"; did you mean leak (it grows), or leak-at-exit or left=SIZE (it is left at the end)?' --fail-on leaks
 	refused 'there is no condition "leak-at-exti"; did you mean leak-at-exit?' --fail-on leak-at-exti
 	refused '"x" is not a size; write 4096, 64K, 1.5M or 2G, or left for anything' --fail-on left=x

@@ -225,6 +225,9 @@ static void test_words_that_are_none(void **state)
 		{ "left=1M",
 		  "what is left is looked for in one recording" }, /* of a report alone */
 		{ "growth", "write growth=10M" },
+		{ "peak>1G", "report --fail-on peak=1G B" }, /* of a report alone */
+		{ "all", "write leak,oom,loss" },
+		{ "al", "\"al\" is not one of" },
 		{ "growth>=low", "write growth=10M" },
 		{ "growth=0", "growth by 0 is none" },
 		{ "growth=x", "\"x\" is not a size" },

@@ -95,7 +95,7 @@ static inline void add_word(struct gate *gate, const char *word)
 {
 	struct string why = { 0 };
 
-	if (gate_add(gate, word, GATED_KINDS | 1u << GATE_LEFT, &why))
+	if (gate_add(gate, word, GATED_KINDS | 1u << GATE_LEFT | 1u << GATE_PEAK, &why))
 		fail_msg("%s: %.*s", word, (int)why.length, why.bytes);
 	string_fini(&why);
 }

@@ -32,7 +32,9 @@
 #define MAX_TOP 10000
 
 /* What may be asked for: there is nothing that this is new against. */
-#define GATE_KINDS (1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY | 1u << GATE_LEFT)
+#define GATE_KINDS \
+	(1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY | 1u << GATE_LEFT | \
+	 1u << GATE_PEAK)
 
 struct settings;
 
@@ -352,14 +354,14 @@ static const struct option_row rows[] = {
 	{ 0, "top", "K", "List up to K rows of each table (default 10).", parse_top,
 	  AT(reader.report.options.top) },
 	{ 0, "fail-on",
-	  "leak,oom,loss,inexact,growth=SIZE,left=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
+	  "leak,oom,loss,inexact,growth=SIZE,left=SIZE,peak=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
 	  "Exit with 8 if a condition holds. leak: a rule about growth has a finding of medium"
 	  " confidence or more. oom: an allocation ran out of memory (oom=any: even if a retry"
 	  " succeeded). loss: anything was lost or is damaged. inexact: the numbers are not exact,"
 	  " also because processes held memory before they were attached to. growth=SIZE: a process"
 	  " holds SIZE more device memory at its end than after its initialisation. left=SIZE: a"
-	  " process held SIZE or more of it when it ended (left: anything). empty: no call"
-	  " was recorded. RULE>=CONF: the rule or topic has a finding of this confidence (low,"
+	  " process held SIZE or more of it when it ended (left: anything). peak=SIZE: so"
+	  " much or more was held on a device at a time. empty: no call was recorded. RULE>=CONF: the rule or topic has a finding of this confidence (low,"
 	  " medium, high; default medium). Exit with 9 if none holds, but a rule in the list"
 	  " could not look, unless unknown=pass is given. docs/ci.md has more.",
 	  parse_fail_on, 0 },

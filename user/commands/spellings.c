@@ -312,7 +312,7 @@ static const struct spelling spellings[] = {
 	{ "report", "--compare", ADVICE("write memscope-bpf diff A B") },
 	{ "report", "--baseline", ADVICE("write memscope-bpf diff A B, where A is the baseline") },
 	{ "report", "--fail-on-leak", ADVICE("write --fail-on leak") },
-	{ "report", "--max-peak", ADVICE("against an earlier run: memscope-bpf diff --fail-on growth=10M A B") },
+	{ "report", "--max-peak", ADVICE("write --fail-on peak=1G") },
 	{ "report", "--max-leak", ADVICE("write --fail-on growth=10M, or --fail-on left=10M at the end") },
 	{ "report", "--assert", ADVICE("write --fail-on leak,oom,loss: exit code 8 if one of these is found") },
 	{ "report", "--gate", ADVICE("write --fail-on leak,oom,loss: exit code 8 if one of these is found") },

@@ -41,6 +41,7 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 		return;
 	case GATE_EMPTY:
 	case GATE_LEFT:
+	case GATE_PEAK:
 	case GATE_KINDS_COUNT:
 		return;
 	}

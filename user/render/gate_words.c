@@ -55,6 +55,37 @@ static void append_left(struct string *out, const struct gate_condition *conditi
 	append_chain(out, recording, stack);
 }
 
+/* As the report's first lines have it. */
+static void append_peak(struct string *out, const struct report_recording *recording)
+{
+	const struct report_device *device = report_fullest(recording);
+
+	assert(device); /* else it has not failed */
+	string_append_format(out, "%s were held on ", REPORT_SIZE(device->peak_bytes));
+	string_append_text(out, device->device >= 0 ? "device " : "a device of unknown number");
+	if (device->device >= 0)
+		report_device_append_label(out, recording, device);
+	string_append_text(out, " at ");
+	report_append_time(out, recording, device->peak_ts_ns);
+	if (!recording->processes_count)
+		return;
+	string_append_text(out, "; the process with the highest peak is ");
+	identity_words_process(out, recording->processes[0].process);
+}
+
+static const char *subject_of(const struct gate_condition *condition,
+			      const struct gate_result *result)
+{
+	switch (condition->kind) {
+	case GATE_LEFT:
+		return "what processes left at their end";
+	case GATE_PEAK:
+		return "a peak of that size";
+	default:
+		return finding_rule_name(result->blind);
+	}
+}
+
 static void append_failure(struct string *out, const struct gate_condition *condition,
 			   const struct report_recording *recording,
 			   const struct gate_result *result)
@@ -68,6 +99,10 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 
 	if (condition->kind == GATE_LEFT) {
 		append_left(out, condition, recording);
+		return;
+	}
+	if (condition->kind == GATE_PEAK) {
+		append_peak(out, recording);
 		return;
 	}
 	if (!first) {
@@ -130,10 +165,7 @@ void gate_append_result(struct string *out, const struct gate_condition *conditi
 		break;
 	case GATE_UNKNOWN:
 		string_append_format(out, "%s could not be looked for: %s",
-				     condition->kind == GATE_LEFT ?
-					     "what processes left at their end" :
-					     finding_rule_name(result->blind),
-				     result->why);
+				     subject_of(condition, result), result->why);
 		append_figures(out, recording, result);
 		break;
 	case GATE_FAILED:

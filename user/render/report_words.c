@@ -433,17 +433,15 @@ static const struct report_device *fullest(const struct report *report,
 					   const struct report_recording **where)
 {
 	const struct report_device *found = NULL;
-	size_t i, j;
+	size_t i;
 
 	for (i = 0; i < report->count; i++) {
-		for (j = 0; j < report->recordings[i]->devices_count; j++) {
-			const struct report_device *device = &report->recordings[i]->devices[j];
+		const struct report_device *device = report_fullest(report->recordings[i]);
 
-			if (found && found->peak_bytes >= device->peak_bytes)
-				continue;
-			found = device;
-			*where = report->recordings[i];
-		}
+		if (!device || (found && found->peak_bytes >= device->peak_bytes))
+			continue;
+		found = device;
+		*where = report->recordings[i];
 	}
 	return found;
 }

@@ -79,6 +79,7 @@ static bool is_met(const struct gate_condition *condition, const struct diff *di
 		return !report_all_is_exact(diff->a) || !report_all_is_exact(diff->b);
 	case GATE_EMPTY:
 	case GATE_LEFT:
+	case GATE_PEAK:
 	case GATE_KINDS_COUNT:
 		break;
 	}

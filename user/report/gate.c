@@ -110,6 +110,15 @@ static int take_left(struct gate_condition *condition, const char *size, struct 
 	return -EINVAL;
 }
 
+static int take_peak(struct gate_condition *condition, const char *size, struct string *why)
+{
+	condition->kind = GATE_PEAK;
+	if (!string_parse_size(size, &condition->peak_bytes) && condition->peak_bytes)
+		return 0;
+	string_append_format(why, "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G", size);
+	return -EINVAL;
+}
+
 /* Returns whether a word is like it. */
 static bool suggest(struct string *why, const char *word, uint32_t kinds)
 {
@@ -175,16 +184,18 @@ static bool correct(struct string *why, const char *word, uint32_t kinds)
 		string_append_format(why, "leak has no size; write growth=%s (B has so much more)",
 				     value);
 	else if (begins_with_name(word, "peak") || begins_with_name(word, "memory"))
-		string_append_format(why,
-				     "no condition is about the peak alone; against an earlier run:"
-				     " diff --fail-on growth=%s A B",
-				     value);
-	else if (is_word(word, "all", strlen(word)) || is_word(word, "error", strlen(word)) ||
-		 is_word(word, "any", strlen(word)))
+		string_append_format(
+			why,
+			kinds >> GATE_PEAK & 1 ?
+				"\"%s\" is none; write peak=%s" :
+				"\"%s\" is looked for in one recording: report --fail-on"
+				" peak=%s B",
+			word, value);
+	else if (!strcmp(word, "all") || !strcmp(word, "error") || !strcmp(word, "any"))
 		string_append_text(why,
 				   "write leak,oom,loss: leaks, memory that ran out, and events"
 				   " that were lost");
-	else if (is_word(word, "regression", strlen(word)))
+	else if (!strcmp(word, "regression"))
 		string_append_text(why, "write leak,oom,growth=10M");
 	else
 		return false;
@@ -201,6 +212,7 @@ static void list_words(struct string *why, const char *word, uint32_t kinds)
 	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
 		if (kind_names[kind] && kinds >> kind & 1)
 			string_append_format(why, ", %s", kind_names[kind]);
+	string_append_text(why, kinds >> GATE_PEAK & 1 ? ", peak=SIZE" : "");
 	string_append_text(why, ", unknown=pass, or a rule or topic of docs/rules.md, as in"
 				" leak-growth>=high");
 }
@@ -216,6 +228,8 @@ static int parse(struct gate_condition *condition, const char *word, uint32_t ki
 			condition->kind = kind;
 			return kind == GATE_LEFT ? take_left(condition, NULL, why) : 0;
 		}
+	if (kinds >> GATE_PEAK & 1 && !strncmp(word, "peak=", 5))
+		return take_peak(condition, word + 5, why);
 	if (kinds >> GATE_LEFT & 1 && !strncmp(word, "left=", 5))
 		return take_left(condition, word + 5, why);
 	if (!strncmp(word, "growth=", 7))
@@ -396,6 +410,9 @@ static bool is_met(const struct gate_condition *condition, const struct report *
 		return report_is_empty(report);
 	case GATE_LEFT:
 		return report_left_most(recording, condition->left_bytes, &count);
+	case GATE_PEAK:
+		return report_fullest(recording) &&
+		       report_fullest(recording)->peak_bytes >= condition->peak_bytes;
 	case GATE_RULES:
 	case GATE_NEW:
 	case GATE_ANY:
@@ -415,11 +432,16 @@ struct gate_result gate_judge(const struct gate_condition *condition, const stru
 		return result;
 	}
 	/* One of several in which nothing happened says nothing about the others. */
-	if ((condition->kind != GATE_RULES && condition->kind != GATE_LEFT) ||
+	if ((condition->kind != GATE_RULES && condition->kind != GATE_LEFT &&
+	     condition->kind != GATE_PEAK) ||
 	    (!recording->called && !report_is_empty(report)))
 		return result;
 	if (condition->kind == GATE_LEFT)
 		result.why = report_blind_to_left(recording, condition->left_bytes);
+	else if (condition->kind == GATE_PEAK)
+		result.why = report_is_inexact(recording) ?
+				     "the numbers are not exact, and it may have been more" :
+				     NULL;
 	else
 		result.why = gate_blind(condition, recording, &result.blind);
 	result.outcome = result.why ? GATE_UNKNOWN : GATE_PASSED;

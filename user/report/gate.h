@@ -22,6 +22,7 @@ enum gate_kind {
 	GATE_INEXACT,
 	GATE_EMPTY,
 	GATE_LEFT,
+	GATE_PEAK,
 	GATE_NEW, /* of a diff, as the next */
 	GATE_ANY,
 	GATE_KINDS_COUNT,
@@ -35,6 +36,7 @@ struct gate_condition {
 	enum finding_confidence least; /* that counts */
 	uint64_t growth_bytes;         /* of growth=SIZE, else 0 */
 	uint64_t left_bytes;           /* of left=SIZE; left alone: 1 */
+	uint64_t peak_bytes;           /* of peak=SIZE, else 0 */
 	bool any_oom;                  /* also where the program had the memory in the end */
 };
 

@@ -430,4 +430,7 @@ const char *report_suggestion_of(const struct report_recording *recording,
 bool report_has(const struct report_recording *recording, enum finding_rule rule,
 		enum finding_confidence least);
 
+/* The device on which most was held at a time; NULL: there is none. */
+const struct report_device *report_fullest(const struct report_recording *recording);
+
 #endif /* MEMSCOPE_REPORT_REPORT_H */

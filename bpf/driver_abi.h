@@ -11,7 +11,8 @@
 	X(FREE,   "free")   /* with everything below it */ \
 	X(DUP,    "dup")    /* another name of the same memory */ \
 	X(MISSED, "missed") /* none: the process had files of the driver, and until now was not seen */ \
-	X(CLOSED, "closed") /* all of the process: it has no file of the driver any more */ \
+	/* All of the process, which has no file of the driver any more; or of the clients of a file. */ \
+	X(CLOSED, "closed") \
 	X(EXPORT, "export") /* goes to another process, by a file */ \
 	X(IMPORT, "import") /* another name, for what has come by a file */
 /* clang-format on */
@@ -94,6 +95,12 @@ struct ms_range {
 	__u16 row;                       /* as of struct ms_object */
 	__u16 action;                    /* enum ms_range_action */
 	__u32 reserved;
+};
+
+/* A process has that file open; files as of struct ms_object. */
+struct ms_open_file {
+	__u32 pid;
+	__u32 file;
 };
 
 #define MS_NOWHERE 0xffff

@@ -75,6 +75,16 @@ static __always_inline __u32 device_file(const struct file *file, __u32 device,
 	return major == uvm_major ? file_number(file) : 0;
 }
 
+static __always_inline __u32 inode_file(const struct file *file, const struct inode *inode,
+					const struct ms_ioctl *row)
+{
+	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0020000)
+		return device_file(file, BPF_CORE_READ(inode, i_rdev), row);
+	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device ?
+		       file_number(file) :
+		       0;
+}
+
 /*
  * The number of the file if the descriptor is one of NVIDIA's that the row is for, or of the file
  * system that a test has for them; else 0. Without a row: of any but /dev/nvidia-uvm.
@@ -85,17 +95,11 @@ static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd,
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
 	struct file *file = NULL;
-	struct inode *inode;
 
 	if (fd >= BPF_CORE_READ(table, max_fds) ||
 	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
 		return 0;
-	inode = BPF_CORE_READ(file, f_inode);
-	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0020000)
-		return device_file(file, BPF_CORE_READ(inode, i_rdev), row);
-	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device ?
-		       file_number(file) :
-		       0;
+	return inode_file(file, BPF_CORE_READ(file, f_inode), row);
 }
 
 static __always_inline __u32 user_u32(__u64 argument, __u32 offset)

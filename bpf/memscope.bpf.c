@@ -27,6 +27,7 @@
 #include "admit.bpf.h"
 #include "process.bpf.h"
 #include "ioctl.bpf.h"
+#include "open_files.bpf.h"
 #include "tensor.bpf.h"
 #include "activity.bpf.h"
 #include "marker.bpf.h"
@@ -109,6 +110,13 @@ int ms_ioctl_return(struct pt_regs *ctx)
 {
 	if (stopped != MS_STOP_ALL)
 		ioctl_leave(ctx);
+	return 0;
+}
+
+SEC("iter/task_file")
+int ms_open_files(struct ms_task_file *ctx)
+{
+	open_files_visit(ctx);
 	return 0;
 }
 

@@ -83,7 +83,7 @@ WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/i
 WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc ranks markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks hostile_stack oncall \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
-WORKLOAD_PROGRAMS += $(addprefix $(WORKLOADS)/,held ioctl_storm)
+WORKLOAD_PROGRAMS += $(addprefix $(WORKLOADS)/,held ioctl_storm driver_files)
 
 WORKLOAD_RUNTIMES := $(filter %/rows_runtime-shared %/rows_runtime-ptds %/rows_runtime-static \
 	%/rows_runtime-static-ptds,$(WORKLOAD_PROGRAMS))
@@ -108,8 +108,10 @@ $(WORKLOADS)/oncall: tests/workloads/oncall.c
 $(WORKLOADS)/oncall: WORKLOAD_LIBS = -lcuda -lcudart
 $(WORKLOADS)/held: tests/workloads/held.c
 $(WORKLOADS)/ioctl_storm: tests/workloads/ioctl_storm.c
+$(WORKLOADS)/driver_files: tests/workloads/driver_files.c
 $(WORKLOADS)/kept: tests/workloads/kept.c
 $(WORKLOADS)/ioctl_storm: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/driver_files: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/held: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/reuse: tests/workloads/reuse.c
 $(WORKLOADS)/mapped: tests/workloads/mapped.c

@@ -550,3 +550,41 @@ end_ffmpeg() {
 	assert_equal "$(jq -c 'select(.type == "range" and .call == "cuMemAlloc_v2" and .action == "map") | [.range_bytes, .uuid]' \
 		run.ndjson | tail -1)" "[$((52 << 20)),\"${SECOND#GPU-}\"]"
 }
+
+# files_step STEP: the next step of the program, after which NVML is asked, and a mark set
+files_step() {
+	echo >&6
+	read -r -t 60 SAID <&7 || fail "no answer"
+	# What is closed is looked for now and then.
+	[ "$1" -ne 4 ] || wait_for 'grep -q "a file of the driver is closed" record.err'
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+	"$MEMSCOPE" mark -q "step-$1"
+}
+
+# What was held at that step, for each process that ever had any: MiB of its own, and of others.
+files_held() {
+	"$MEMSCOPE" report -f json --to="mark:step-$1" run.mscope > report.json
+	valid report report.json
+	jq -c '[.recordings[0].processes | sort_by(.start_ns)[] | .driver | select(.) |
+		[.device.live_bytes, .shared.live_bytes] | map(. / 1048576)]' report.json
+}
+
+@test "one of two files is closed; memory that another process imports counts once" {
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -v -f -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/driver_files" "$PWD/devices"
+	exec 6> to 7< from
+	files_step 1
+	wait_for 'grep -q "process '"${SAID#child }"': its ioctls are seen" record.err'
+	files_step 2
+	files_step 3
+	run ! grep "a file of the driver is closed" record.err
+	files_step 4
+	files_step 5
+	finish
+	assert_equal "$(files_held 2)" "[[48,0],[0,16]]"
+	assert_equal "$(files_held 3)" "[[48,0],[0,16]]"
+	assert_equal "$(files_held 4)" "[[32,0],[0,16]]"
+	assert_equal "$(files_held 5)" "[[32,0],[0,0]]"
+}

@@ -215,6 +215,38 @@ static void test_what_was_missed_is_from_before(void **state)
 	state_fini(&s.state);
 }
 
+/* What was made by a file ends when that is closed; all that was made by others goes on. */
+static void test_one_file_is_closed(void **state)
+{
+	struct scenario s = { 0 };
+	union record record;
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
+	record = client_record(8);
+	record.object.object = CLIENT + 1;
+	apply(&s, record);
+	record = asked_by(RECORD_PID, 2, 20, 8);
+	record.object.client = CLIENT + 1;
+	apply(&s, record);
+	assert_held(&s, 2, 30);
+	record = asked_by(RECORD_PID, 0, 0, 9);
+	record.object.action = MS_OBJECT_CLOSED;
+	apply(&s, record);
+	assert_held(&s, 2, 30);
+	record.object.file = 7;
+	apply(&s, record);
+	assert_held(&s, 1, 20);
+	apply(&s, record);
+	assert_held(&s, 1, 20);
+	/* A later client of that name is the asker's again. */
+	apply(&s, asked_by(CHILD, 3, 40, 7));
+	assert_int_equal(bytes_of(&s, CHILD), 40);
+	assert_held(&s, 1, 20);
+	state_fini(&s.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_clients_beyond_the_limit_are_counted),
 		cmocka_unit_test(test_files_are_closed),
 		cmocka_unit_test(test_what_was_missed_is_from_before),
+		cmocka_unit_test(test_one_file_is_closed),
 	};
 
 	return cmocka_run_group_tests_name("clients of the driver", tests, NULL, NULL);

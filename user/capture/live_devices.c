@@ -63,11 +63,13 @@ static int feed_closed(struct live *live)
 	const uint64_t now_ns = clock_monotonic_ns();
 	size_t i;
 
+	live_driver_files_look(live);
 	for (i = 0; i < targets->count && !live->err; i++) {
 		struct target *target = targets->targets[i];
 		struct ms_object record;
 
-		if (!target_ioctl_closed(targets, target, now_ns))
+		if (!target_ioctl_closed(targets, target, now_ns) ||
+		    live_driver_files_has(live, target->pid))
 			continue;
 		target->ioctl.asked = false;
 		record = record_objects(target, MS_OBJECT_CLOSED, now_ns);
@@ -182,6 +184,7 @@ void live_devices_end(struct live *live)
 
 void live_devices_close(struct live *live)
 {
+	live_driver_files_forget(live);
 	loop_remove(live->loop, live->devices_source);
 	loop_remove(live->loop, live->devices_timer);
 	live->devices_source = live->devices_timer = NULL;

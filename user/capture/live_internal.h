@@ -41,10 +41,18 @@ struct live_forks {
 	struct untraced_forks found;
 };
 
+/* Files of NVIDIA's driver: live_driver_files.c. */
+struct live_driver_files {
+	struct map makers; /* file, by which a client was made -> pid of who made it */
+	uint64_t next_ns;  /* not looked at before then */
+	bool unknown;      /* which are open cannot be seen */
+};
+
 struct live {
 	struct live_options options;
 	struct programs *programs;
 	struct targets targets;
+	struct live_driver_files driver_files;
 	struct launch_counts *launch_counts; /* NULL: each is recorded */
 	struct kernel_names *kernel_names;   /* NULL: they are not wanted */
 	struct process_losses losses;
@@ -298,5 +306,18 @@ int live_open_signals(struct live *live, loop_signal_fn *fn);
 
 /* Those that came too late to be read are dropped. */
 void live_forget_signals(struct live *live);
+
+/* ---- files of the driver: live_driver_files.c ------------------------------------------------ */
+
+void live_driver_files_see(struct live *live, const struct ms_object *object);
+
+/* They will not be looked at any more. */
+void live_driver_files_forget(struct live *live);
+
+/* Ends what was made by files that are closed. Returns live->err. */
+int live_driver_files_look(struct live *live);
+
+/* Whether a file by which the process made a client was open when that was looked for. */
+bool live_driver_files_has(const struct live *live, pid_t pid);
 
 #endif /* MEMSCOPE_CAPTURE_LIVE_INTERNAL_H */

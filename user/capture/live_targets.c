@@ -397,12 +397,13 @@ static void process_changed(struct live *live, const struct ms_process *process)
 	feed_missed_objects(live, target);
 }
 
-static void note_asked(const struct live *live, const struct ms_event *event)
+static void note_asked(struct live *live, const struct ms_event *event)
 {
 	struct target *target = targets_find(&live->targets, (pid_t)event->pid);
 
 	if (target && target->start_ns == event->start_ns)
 		target->ioctl.asked = true;
+	live_driver_files_see(live, (const struct ms_object *)event);
 }
 
 /* What comes out of the rings. */

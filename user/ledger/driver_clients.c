@@ -203,12 +203,43 @@ static int apply_names(struct state *state, struct process *process, const struc
 	return 0;
 }
 
+/* ---- closed files ---------------------------------------------------------------------------- */
+
+/* The last process that had it has closed it: its clients are gone, with all below them. */
+static int close_file(struct state *state, uint32_t file)
+{
+	struct driver_clients *clients = &state->driver_clients;
+	size_t slot = 0;
+	int err = 0;
+
+	while (!err && slot < clients->owners.capacity) {
+		struct ms_object gone = { .action = MS_OBJECT_FREE };
+		const uint64_t *place;
+		uint64_t key;
+
+		if (!map_is_used(&clients->owners, slot) ||
+		    (uint32_t)map_key_at(&clients->owners, slot) != file) {
+			slot++;
+			continue;
+		}
+		key = map_key_at(&clients->owners, slot);
+		place = map_get(&state->by_identity, clients->owners.slots[slot].value);
+		gone.client = gone.object = (uint32_t)(key >> 32);
+		if (place)
+			err = driver_objects_apply((struct process *)(uintptr_t)*place, &gone);
+		remove_client(clients, key); /* another one may lie there now */
+	}
+	return err;
+}
+
 int driver_clients_apply(struct state *state, struct process *process,
 			 const struct ms_event *record)
 {
 	const struct ms_object *object = (const struct ms_object *)record;
 	struct driver_clients *clients = &state->driver_clients;
 
+	if (object->action == MS_OBJECT_CLOSED && object->file)
+		return close_file(state, object->file);
 	if (makes_client(object))
 		note(clients, process, object);
 	else if (object->action == MS_OBJECT_CLOSED)

@@ -383,6 +383,11 @@ int programs_asking_fd(const struct programs *programs)
 	return bpf_map__fd(programs->skeleton->maps.ms_asking);
 }
 
+int programs_open_files_fd(const struct programs *programs)
+{
+	return bpf_program__fd(programs->skeleton->progs.ms_open_files);
+}
+
 int programs_unwind_tables_fd(const struct programs *programs)
 {
 	return bpf_map__fd(programs->skeleton->maps.ms_unwind_tables);

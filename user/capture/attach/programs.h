@@ -114,6 +114,9 @@ const __u64 *programs_launch_keys(const struct programs *programs);
 int programs_stack_ranges_fd(const struct programs *programs);
 int programs_unwind_tables_fd(const struct programs *programs);
 
+/* The program that visits the open files of all processes: capture/attach/open_files.h. */
+int programs_open_files_fd(const struct programs *programs);
+
 /* The map of processes that are listened to: pid -> struct ms_asking. */
 int programs_asking_fd(const struct programs *programs);
 

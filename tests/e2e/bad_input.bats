@@ -23,10 +23,10 @@ expect() {
 	expect 2 "trace has no option --fllow; did you mean --follow?" "$MEMSCOPE" trace --fllow=1
 	assert_equal "$(wc -l < err.txt)" 1
 	expect 2 "--m is ambiguous: it can be --markers or --max-loss" "$MEMSCOPE" trace --m 1
-	expect 2 "trace has no option -x" "$MEMSCOPE" trace -x
+	expect 2 "trace has no option -K" "$MEMSCOPE" trace -K
 	expect 2 "did you mean --json?" "$MEMSCOPE" trace -json -p 1
 	expect 2 "needs a value" "$MEMSCOPE" trace -p
-	expect 2 "trace has no option -X" "$MEMSCOPE" trace --buffer=4K -Xq -p 1
+	expect 2 "trace has no option -K" "$MEMSCOPE" trace --buffer=4K -Kq -p 1
 	expect 2 "--json takes no value" "$MEMSCOPE" trace --json=1 -p 1
 	expect 2 "--output: the name is empty" "$MEMSCOPE" trace -o '' -p 1
 	expect 2 'there are no "frees" events' "$MEMSCOPE" trace -e frees -p 1

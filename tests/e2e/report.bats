@@ -404,7 +404,7 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 1 "/dev/stdin: a recording can be read from a regular file only" /dev/stdin < <(true)
 	mkdir none
 	assert_refused 7 "no file in it ends in .mscope" none
-	assert_refused 2 "needs the files"
+	assert_refused 2 "needs a file"
 	# Beside one that is whole, it is told and left out.
 	run report run.mscope noise.mscope
 	assert_equal "$status" 0
@@ -464,7 +464,8 @@ print(sqlite3.connect('known.sqlite').execute(
 
 @test "wrong options" {
 	: > x.mscope
-	assert_refused 2 "md, text, json, html, junit or github" -f yaml x.mscope
+	assert_refused 2 "md, text, json, html, junit or github" -f pdf x.mscope
+	assert_refused 2 "write --format json" -f yaml x.mscope
 	assert_refused 2 "not a process ID" --pid 0 x.mscope
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
 	assert_refused 2 "not a time" --from yesterday x.mscope

@@ -253,6 +253,62 @@ static void run_second_model_lossy(struct run *run)
 	make_models(run, 2, false);
 }
 
+/* As many blocks with as many bytes, of other sizes: it is another model. */
+static void run_another_model(struct run *run)
+{
+	static const uint64_t sizes[2][4] = { { 1, 3, 3, 9 }, { 2, 2, 4, 8 } };
+	int model, i;
+
+	begin(run);
+	for (model = 0; model < 2; model++) {
+		for (i = 0; i < 4; i++)
+			give(run, LOSSES, take(run), sizes[model][i] * 2 * MIB);
+		for (i = 0; i < 30; i++)
+			work(run);
+	}
+	launch(run);
+}
+
+static union record python_frame(uint32_t id, const char *function, uint32_t line)
+{
+	union record record = record_frame(id, function, "");
+
+	record.frame.kind = MS_FRAME_PYTHON;
+	record.frame.line = line;
+	return record;
+}
+
+/* Keys and values of each token, by two lines of a function, or of two. */
+static void run_cache_of(struct run *run, uint32_t second)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 3; i++) {
+		static const char *const functions[] = { "append", "append", "extend" };
+
+		feed(run, python_frame(11 + i, functions[i], 20 + i));
+		feed(run, record_stack(11 + i, 11 + i, 1));
+	}
+	for (i = 0; i < 200; i++) {
+		const uint64_t addr = work(run);
+
+		give(run, 11, addr, TENSOR);
+		give(run, second, addr + TENSOR, TENSOR);
+	}
+	launch(run);
+}
+
+static void run_keys_and_values(struct run *run)
+{
+	run_cache_of(run, 12);
+}
+
+static void run_two_functions(struct run *run)
+{
+	run_cache_of(run, 13);
+}
+
 static void run_second_model(struct run *run)
 {
 	run_models(run, 2, false);
@@ -286,6 +342,10 @@ static const struct program programs[] = {
 	{ "records were lost", run_second_model_lossy,
 	  { { FINDING_LEAK_GROWTH, M, 0 }, { FINDING_MADE_TWICE, L, 36 * MIB } }, 2 },
 	{ "a model after another", run_model_after_another, {}, 0 },
+	{ "a model of other sizes", run_another_model, {}, 0 },
+	{ "keys and values", run_keys_and_values, { { FINDING_LEAK_GROWTH, H, 400 * TENSOR } }, 1 },
+	{ "two functions", run_two_functions,
+	  { { FINDING_LEAK_GROWTH, H, 200 * TENSOR }, { FINDING_LEAK_GROWTH, H, 200 * TENSOR } }, 2 },
 	{ "many layers", run_many_layers, {}, 0 },
 	{ "beside a cache", run_leak_beside_cache, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	/* clang-format on */

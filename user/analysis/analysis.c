@@ -18,6 +18,8 @@
 #include "analysis/process_activities.h"
 #include "analysis/shared_blocks.h"
 #include "analysis/tensor_growth.h"
+#include "analysis/tensor_lines.h"
+#include "analysis/tensor_twice.h"
 #include "analysis/unexplained.h"
 
 struct analysis {
@@ -351,7 +353,7 @@ static int apply_process(struct analysis *analysis, struct process_activity *act
 		return apply_exit(analysis, activity, event, change);
 	case MS_TYPE_EXEC:
 		piles_end_program(activity);
-		tensor_growth_end(activity);
+		tensor_lines_end(activity);
 		return apply_context(analysis, activity, change);
 	case MS_TYPE_HELD:
 		return unexplained_held(activity, change->process);
@@ -398,7 +400,7 @@ int analysis_event(struct analysis *analysis, const struct event *event,
 	}
 	memcpy(activity->comm, change->process->comm, sizeof(activity->comm));
 	if (change->has_tensor)
-		return tensor_growth_event(activity, &analysis->state->stacks, change);
+		return tensor_lines_event(activity, &analysis->state->stacks, change);
 	err = apply_ooms(analysis, activity, event, change);
 	return err ? err : apply_process(analysis, activity, event, change);
 }
@@ -413,7 +415,7 @@ void analysis_gap(struct analysis *analysis)
 	shared_blocks_forget(&analysis->shared);
 	/* Anchors have no tensors: what comes back of those that were there is not told. */
 	for (i = 0; i < analysis->activities.count; i++)
-		tensor_growth_end(analysis->activities.list[i]);
+		tensor_lines_end(analysis->activities.list[i]);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

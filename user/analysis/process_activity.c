@@ -10,7 +10,7 @@
 #include "analysis/failed_calls.h"
 #include "analysis/piles.h"
 #include "analysis/pools.h"
-#include "analysis/tensor_growth.h"
+#include "analysis/tensor_lines.h"
 #include "analysis/unexplained.h"
 
 /* There may be very many processes that do nothing. */
@@ -67,7 +67,7 @@ void process_activity_free(struct process_activity *activity)
 	failed_calls_free(activity->failed_calls);
 	pools_free(activity->pools);
 	piles_free(activity->piles);
-	tensor_growth_free(activity->tensors);
+	tensor_lines_free(activity->tensors);
 	free(activity);
 }
 
@@ -81,7 +81,7 @@ size_t process_activity_bytes(const struct process_activity *activity)
 	       map_bytes(&activity->group_places) + copies_bytes(activity->copies) +
 	       unexplained_bytes(activity) + failed_calls_bytes(activity->failed_calls) +
 	       pools_bytes(activity->pools) + piles_bytes(activity->piles) +
-	       tensor_growth_bytes(activity->tensors);
+	       tensor_lines_bytes(activity->tensors);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -125,7 +125,7 @@ static void fold(struct process_activity *activity)
 
 	for (i = 0; i < activity->groups_count; i++)
 		group_fold(&activity->groups[i]);
-	tensor_growth_fold(activity->tensors);
+	tensor_lines_fold(activity->tensors);
 	if (activity->slices != no_activity)
 		fold_activity(activity->slices);
 	for (i = 0; i < ACTIVITY_UNEXPLAINED; i++)

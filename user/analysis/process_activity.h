@@ -55,7 +55,7 @@ struct unexplained;
 struct failed_calls;
 struct pools;
 struct piles;
-struct tensor_growth;
+struct tensor_lines;
 
 struct process_activity {
 	const struct analysis_options *options;
@@ -122,7 +122,7 @@ struct process_activity {
 	struct failed_calls *failed_calls; /* NULL: there was none */
 	struct pools *pools;
 	struct piles *piles;           /* NULL: nothing was made, or given to a device */
-	struct tensor_growth *tensors; /* NULL: there were none */
+	struct tensor_lines *tensors;  /* NULL: there were none */
 	struct host_evidence host;     /* taken when it is judged */
 	const struct process *process; /* while it is judged; NULL: it is not listed any more */
 	uint64_t piles_read;           /* `events` when they were read from the state */

@@ -12,21 +12,6 @@
 #include "analysis/growth.h"
 #include "ledger/state.h"
 
-struct tensor_growth;
-
-void tensor_growth_free(struct tensor_growth *tensors);
-size_t tensor_growth_bytes(const struct tensor_growth *tensors);
-
-/* Two buckets become one. */
-void tensor_growth_fold(struct tensor_growth *tensors);
-
-/* A block was given, or came back. Returns 0 or -ENOMEM. */
-int tensor_growth_event(struct process_activity *activity, const struct stacks *stacks,
-			const struct change *change);
-
-/* Its program has ended, and all blocks with it; or it is no longer known which there are. */
-void tensor_growth_end(struct process_activity *activity);
-
 /* Adds what grows. Returns 0 or -ENOMEM. */
 int tensor_growth_report(struct process_activity *activity, const struct analysis_options *options,
 			 struct findings *findings);

@@ -50,6 +50,14 @@ $(BUILD)/bench/ioctls: tools/bench/ioctls.c $(BUILD)/bench/reference.skel.h $(BU
 bench-ioctls: memscope-bpf $(BUILD)/bench/ioctls $(BUILD)/workloads/simnv-devices
 	$(Q)$(BUILD)/bench/ioctls ./memscope-bpf $(BUILD)/workloads/simnv-devices $(or $(ROUNDS),15)
 
+# What the record of a tensor costs, beside an empty uprobe.
+$(BUILD)/bench/tensors: tools/bench/tensors.c $(BUILD)/bench/reference.skel.h $(BUILD)/user/base/clock.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_CFLAGS) -isystem $(BUILD)/bench $(filter %.c %.o,$^) $(USER_LIBS) -o $@
+
+bench-tensors: memscope-bpf simcuda $(BUILD)/bench/tensors $(BUILD)/workloads/libc10.so
+	$(Q)$(BUILD)/bench/tensors ./memscope-bpf $(CURDIR)/$(BUILD)/workloads/libc10.so $(CURDIR)/$(BUILD)/simcuda/libcuda.so.1 $(or $(ROUNDS),7)
+
 # The account alone needs neither root nor BPF.
 BENCH_LEDGER_LAYERS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS)))) \
 	$(BUILD)/user/pipeline.o
@@ -116,7 +124,7 @@ bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger bench-ioctls bench-stacks)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-budget bench-ioctls soak bench-history bench-host bench-ledger bench-report bench-export
+.PHONY: bench bench-budget bench-ioctls bench-tensors soak bench-history bench-host bench-ledger bench-report bench-export
 
 # What call stacks cost; STACK_FILES: from which tables are made, too.
 STACK_FILES ?= $(realpath /lib/x86_64-linux-gnu/libc.so.6 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 \

@@ -270,13 +270,11 @@ static __always_inline void range_report(const struct ms_ioctl *row, __u64 argum
 	emit(MS_KIND_OBJECT, &record, sizeof(record));
 }
 
-/* Whether its return is of interest. */
-static __always_inline bool ioctl_enter(struct pt_regs *ctx)
+/* Whether its end is of interest. */
+static __always_inline bool ioctl_begin(__u32 fd, __u32 request, __u64 argument)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 fd = PT_REGS_PARM1(ctx), request = PT_REGS_PARM2(ctx);
 	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff;
-	__u64 argument = PT_REGS_PARM3(ctx);
 	struct ms_thread *thread;
 	const struct ms_ioctl *row;
 	__u32 place, file;
@@ -306,7 +304,7 @@ static __always_inline bool ioctl_enter(struct pt_regs *ctx)
 	return true;
 }
 
-static __always_inline void ioctl_leave(struct pt_regs *ctx)
+static __always_inline void ioctl_end(int result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_thread *thread = bpf_task_storage_get(&ms_threads, task, NULL, 0);
@@ -318,7 +316,7 @@ static __always_inline void ioctl_leave(struct pt_regs *ctx)
 	place = thread->ioctl_row - 1;
 	thread->ioctl_row = 0;
 	barrier_var(place);
-	if (place >= MS_IOCTLS_COUNT || (int)PT_REGS_RC(ctx) < 0)
+	if (place >= MS_IOCTLS_COUNT || result < 0)
 		return;
 	row = &ms_ioctls[place];
 	if (row->request)
@@ -327,6 +325,26 @@ static __always_inline void ioctl_leave(struct pt_regs *ctx)
 		passed_report(row, thread->ioctl_argument, task, thread);
 	else
 		object_report(row, thread->ioctl_argument, task, thread);
+}
+
+/* Whether its return is of interest. */
+static __always_inline bool ioctl_enter(struct pt_regs *ctx)
+{
+	return ioctl_begin(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
+}
+
+static __always_inline void ioctl_leave(struct pt_regs *ctx)
+{
+	ioctl_end((int)PT_REGS_RC(ctx));
+}
+
+/* Right behind the system call, where it is over. */
+static __always_inline void ioctl_done(struct pt_regs *ctx, __u64 argument)
+{
+	const int result = (int)PT_REGS_RC(ctx);
+
+	if (result >= 0 && ioctl_begin(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), argument))
+		ioctl_end(result);
 }
 
 #endif /* MS_IOCTL_BPF_H */

@@ -113,6 +113,15 @@ int ms_ioctl_return(struct pt_regs *ctx)
 	return 0;
 }
 
+/* In ioctl() behind its system call; the cookie says where on the stack the argument is. */
+SEC("kprobe")
+int ms_ioctl_tail(struct pt_regs *ctx)
+{
+	if (!stopped)
+		ioctl_done(ctx, user_u64(PT_REGS_SP(ctx), bpf_get_attach_cookie(ctx) & 0x7f));
+	return 0;
+}
+
 SEC("iter/task_file")
 int ms_open_files(struct ms_task_file *ctx)
 {

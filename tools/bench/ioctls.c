@@ -28,6 +28,7 @@
 #define ROUNDS_MOST 101
 #define RM_FREE 0xc0104629ul
 #define WAIT_US 10000
+#define CODE_BYTES 128 /* of ioctl(), in which a probe is */
 #define IDLE_S 5
 
 enum state { NOTHING, TRACEPOINTS, TRACED, STATES };
@@ -78,16 +79,15 @@ static double time_decoded(int file)
 	return (double)(clock_monotonic_ns() - began_ns) / DECODED;
 }
 
-/* Whether its first instruction is another than it was: a breakpoint. */
+/* Whether its code is another than it was: a breakpoint. */
 static double has_probe(void)
 {
-	static uint32_t before;
-	uint32_t now;
+	static unsigned char original[CODE_BYTES];
+	const unsigned char *code = (const unsigned char *)(uintptr_t)ioctl;
 
-	memcpy(&now, (const void *)(uintptr_t)ioctl, sizeof(now));
-	if (!before)
-		before = now;
-	return before != now;
+	if (!original[0])
+		memcpy(original, code, sizeof(original));
+	return memcmp(original, code, sizeof(original)) != 0;
 }
 
 static void obey(int from, int to, const char *device)

@@ -14,8 +14,9 @@
 #include "capture/attach/link.h"
 #include "capture/attach/placement.h"
 #include "capture/attach/programs.h"
-#include "event/probe.h"
 #include "elf/elf_code.h"
+#include "elf/syscall_tail.h"
+#include "event/probe.h"
 
 static int keep(struct attachment *attachment, int fd)
 {
@@ -363,11 +364,13 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 			  const struct attachment_site *site, struct detacher *detacher)
 {
 	const bool session = programs_strategy(programs) == STRATEGY_SESSION;
-	const uint64_t cookie = MS_COOKIE_OF_FILE(0ull, site->file);
+	const struct syscall_tail *tail = site->tail;
+	const uint64_t cookie = tail ? tail->saved : MS_COOKIE_OF_FILE(0ull, site->file);
+	const uint64_t offset = !site->pid ? site->library->ioctl_stub_offset :
+				tail       ? site->library->ioctl_offset + tail->jump :
+					     site->library->ioctl_offset;
 	const struct link_site link_site = { .path = site->path,
-					     .offsets = site->pid ?
-								&site->library->ioctl_offset :
-								&site->library->ioctl_stub_offset,
+					     .offsets = &offset,
 					     .cookies = &cookie,
 					     .count = 1,
 					     .pid = site->pid };
@@ -375,14 +378,15 @@ int attachment_open_ioctl(struct attachment *attachment, struct programs *progra
 
 	*attachment = (struct attachment){ .library = site->library, .detacher = detacher };
 	/* The return first: an entry whose return is not seen would be taken for the next one's. */
-	if (!session)
+	if (!session && !tail)
 		err = keep(attachment,
 			   programs_link(programs, PROGRAM_IOCTL_RETURN, &link_site, true));
 	if (!err)
-		err = keep(attachment,
-			   programs_link(programs,
-					 session ? PROGRAM_IOCTL_SESSION : PROGRAM_IOCTL_ENTRY,
-					 &link_site, false));
+		err = keep(attachment, programs_link(programs,
+						     tail    ? PROGRAM_IOCTL_TAIL :
+						     session ? PROGRAM_IOCTL_SESSION :
+							       PROGRAM_IOCTL_ENTRY,
+						     &link_site, false));
 	if (err)
 		log_debug("%s: cannot attach to ioctl of %s %d: %s", site->library->name,
 			  site->pid ? "process" : "all processes, file",

@@ -40,6 +40,8 @@ struct attachment {
 };
 
 /* Where attachment_open() attaches. */
+struct syscall_tail;
+
 struct attachment_site {
 	const char *path; /* must lead to the library's file */
 	const struct library *library;
@@ -48,6 +50,7 @@ struct attachment_site {
 	uint32_t file;  /* then its number: programs_new_file(); else file_probes_before() */
 	uint32_t kinds; /* of these alone (bit set); 0: of all */
 	bool again;     /* it was tried before, and what is in the way was logged */
+	const struct syscall_tail *tail; /* for ioctl(): the place behind its system call; NULL */
 };
 
 /*

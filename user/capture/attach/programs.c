@@ -86,6 +86,8 @@ static void choose_programs(struct memscope_bpf *skeleton, const struct programs
 	bpf_program__set_autoload(skeleton->progs.ms_tensor_return, options->tensors);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor_return,
 					      strategy_attach_type(strategy, true));
+	bpf_program__set_expected_attach_type(skeleton->progs.ms_ioctl_tail,
+					      strategy_attach_type(strategy, true));
 	bpf_program__set_autoload(skeleton->progs.ms_marker, options->markers || options->marks);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
 					      strategy_attach_type(strategy, true));
@@ -339,6 +341,7 @@ int programs_link(const struct programs *programs, enum program program,
 		[PROGRAM_IOCTL_ENTRY] = skeleton->progs.ms_ioctl_entry,
 		[PROGRAM_IOCTL_RETURN] = skeleton->progs.ms_ioctl_return,
 		[PROGRAM_IOCTL_SESSION] = skeleton->progs.ms_ioctl_session,
+		[PROGRAM_IOCTL_TAIL] = skeleton->progs.ms_ioctl_tail,
 		[PROGRAM_ASK_ENTRY] = skeleton->progs.ms_ask_entry,
 		[PROGRAM_ASK_RETURN] = skeleton->progs.ms_ask_return,
 		[PROGRAM_ASK_SESSION] = skeleton->progs.ms_ask_session,

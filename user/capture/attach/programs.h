@@ -77,6 +77,7 @@ enum program {
 	PROGRAM_TENSOR_RETURN,
 	PROGRAM_HAND, /* if `gpu_times` */
 	PROGRAM_MARKER,
+	PROGRAM_IOCTL_TAIL, /* behind its system call */
 };
 
 enum strategy programs_strategy(const struct programs *programs);

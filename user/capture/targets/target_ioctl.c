@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/targets/target.h"
+#include "elf/syscall_tail.h"
 #include "host/nvidia_files.h"
 #include "host/proc.h"
 
@@ -78,17 +79,29 @@ static int has_files(const struct target *target)
 	return err ? err : nvidia_files_any(&files);
 }
 
+#define CODE_BYTES 160 /* that are looked at for the system call */
+
+/* Whether the library's ioctl() has a place behind its system call for a probe. */
+static bool find_tail(const struct target_ioctl *ioctl, struct syscall_tail *tail)
+{
+	uint8_t code[CODE_BYTES];
+	const ssize_t bytes =
+		pread(ioctl->libc_fd, code, sizeof(code), (off_t)ioctl->libc->ioctl_offset);
+
+	return bytes > 0 && syscall_tail_find(code, (size_t)bytes, tail);
+}
+
 void target_ioctl_attach(struct targets *targets, struct target *target)
 {
 	struct target_ioctl *ioctl = &target->ioctl;
 	char path[64];
-	const struct attachment_site site = { .path = path,
-					      .library = ioctl->libc,
-					      .pid = target->pid };
+	struct syscall_tail tail;
+	struct attachment_site site = { .path = path, .library = ioctl->libc, .pid = target->pid };
 
 	if (ioctl->libc_fd < 0 || !(target->named || target_has_probes(target)))
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ioctl->libc_fd);
+	site.tail = find_tail(ioctl, &tail) ? &tail : NULL;
 	attachment_open_ioctl(&ioctl->attachment, targets->programs, &site, targets->detacher);
 	close_libc(ioctl);
 	if (ioctl->attachment.fds)

@@ -30,6 +30,12 @@ gpu() {
 	jq -c "[.recordings[0].processes[] | select(.gpu)][0].gpu | $1" report.json
 }
 
+# bottlenecks EXPRESSION: of what holds the program up. That it waits for a CPU, too, is true on a busy
+# machine.
+bottlenecks() {
+	jq -c "[.recordings[0].findings[] | select(.topic == \"bottleneck\" and .rule != \"cpu-contention\") | $1]" report.json
+}
+
 # Count and nanoseconds in all, by kernel, of the log.
 logged_kernels() {
 	awk '$1 == "kernel" { split($3, b, "="); split($4, e, "="); n[$2]++; t[$2] += e[2] - b[2] }
@@ -213,7 +219,7 @@ worst_error() {
 
 @test "a GPU that is busy with one kernel is named with this kernel, and nothing else is" {
 	SIMCUPTI=slow=work_1:60ms measured 1 60
-	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.topic == "bottleneck") | .rule]' report.json)" '["kernel-bound"]'
+	assert_equal "$(bottlenecks .rule)" '["kernel-bound"]'
 	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.rule == "kernel-bound") | .evidence[] | select(.name) | .name]' report.json)" \
 		'["work_1"]'
 	# The next two lines of the evidence: how often, and the median.
@@ -224,13 +230,13 @@ worst_error() {
 	[[ $output == *' in work_1 (kernel-bound, device 0; high confidence)'* ]]
 	# As much work in three kernels of equal length.
 	SIMCUPTI=kernel=20ms measured 1 60
-	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.topic == "bottleneck") | .rule, [.evidence[] | .name // empty | .[0:5]]]' report.json)" \
+	assert_equal "$(bottlenecks '.rule, [.evidence[] | .name // empty | .[0:5]]')" \
 		'["kernel-bound",["work_","work_","work_"]]'
 }
 
 @test "a GPU that copies most of the time is named with the direction, nothing else is" {
 	SIMCUPTI=copy=20ms measured 1 60
-	assert_equal "$(jq -c '[.recordings[0].findings[] | select(.topic == "bottleneck") | .rule]' report.json)" '["copy-bound"]'
+	assert_equal "$(bottlenecks .rule)" '["copy-bound"]'
 	jq -e '.recordings[0].findings[] | select(.rule == "copy-bound") | .confidence == "high" and .evidence[0].value > 90
 		and ([.evidence[] | select(.name) | .name] | . == ["HtoD"] or . == ["DtoH"])' report.json
 	run -8 "$MEMSCOPE" report --fail-on copy-bound run.mscope

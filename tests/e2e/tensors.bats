@@ -227,7 +227,8 @@ estimates() {
 	record --tensors=all --stacks=alloc -o all.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" lines > did
 	"$MEMSCOPE" report -f json all.mscope > report.json
 	jq -e '[.recordings[0].tensor_sites[].live_error_bytes] | max == 0' report.json
-	estimates | awk '$2 != $4 || $3 != $6 { wrong++ } END { exit NR < 90 || wrong > 3 }'
+	# On a busy machine stacks end early until there are tables: a line has less then, but never more.
+	estimates | awk '$2 != $4 || $3 != $6 { wrong++ } $2 < $4 || $3 < $6 { above++ } END { exit NR < 90 || wrong > 10 || above }'
 }
 
 @test "a cache that grows is no leak, if the tensors in it are known; else it may be one" {

@@ -131,8 +131,11 @@ static bool tell_back(struct process *process, struct ms_tensor *record)
 		device_of(&process->tensors, record->framework, record->reserved);
 
 	if (!block) {
-		if (device)
+		/* Its allocation was missed: there is no total that would say so. */
+		if (device) {
 			device->unknown_frees++;
+			process->tensors.is_partial = true;
+		}
 		return false;
 	}
 	record->device = block->device;

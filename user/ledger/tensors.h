@@ -89,7 +89,7 @@ struct tensors {
 	struct tensor_sources sources;
 	uint64_t absurd; /* records that cannot be true, which nothing was made of */
 	uint64_t others; /* blocks and devices that found no place, or whose memory is not known */
-	bool is_partial; /* an allocator that does not tell totals had blocks before */
+	bool is_partial; /* an allocator that does not tell totals had blocks that were not seen */
 	/* The last request of the driver that failed for want of memory; 0: none did. */
 	uint64_t failed_ns;
 	uint64_t failed_since_ns; /* the first of those that belong together */

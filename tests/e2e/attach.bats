@@ -367,7 +367,7 @@ record_child() {
 	[ "$attached" != late ] || kill -STOP "$TRACE_PID"
 	echo > go
 	[ "$attached" = late ] ||
-		wait_for '[ "$(grep -c "attached to [0-9]* functions in process" record.err)" -eq 2 ]'
+		wait_for '[ "$(grep -c "process [0-9]*: its calls are recorded" record.err)" -eq 2 ]'
 	[ "$attached" != between ] || kill -STOP "$TRACE_PID"
 	echo > run
 	head -n "$done" calls >&8

@@ -273,9 +273,9 @@ shell_run() {
 
 # ---- process ids that are used again
 
-# To the child, whose pid is always the same.
+# To the child, whose pid is always the same: as soon as its probes are there, and record.
 attachments() {
-	grep -c "attached to [0-9]* functions in process $(pgrep -P "$OTHER_PID")\$" trace.err
+	grep -c "process $(pgrep -P "$OTHER_PID"): its calls are recorded\$" trace.err
 }
 
 # Sees to it that the tool notices the end of a process, the birth of the next one with the same pid

@@ -136,6 +136,8 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 	live_asks_begin(live, target);
 	programs_open_target(live->programs, target->pid, flags);
 	target_opened(target);
+	if (!err)
+		log_debug("process %d: its calls are recorded", target->pid);
 	/* A call is worth more than the rest of its stack. */
 	stack_taker_look(live->stacks, target->pid);
 	return err;

@@ -62,12 +62,6 @@ communicators_seen() {
 	valid event line.json
 }
 
-@test "calls of NCCL, by single uprobes" {
-	record_ranks --tensors=all --without=uprobe_session,uprobe_multi
-	calls_seen > seen
-	grep '^call' did | diff - seen
-}
-
 @test "without call stacks, memory that NCCL takes in threads of its own is not said to be a communicator's" {
 	record_ranks --tensors=all --stacks=off
 	communicators_seen > seen

@@ -67,11 +67,21 @@ static void test_no_operation_accepts_nothing(void **state)
 
 static void test_failures_of_other_operations_can_be_let_through(void **state)
 {
-	const struct filter filter = { .ops = 1u << MS_OP_ALLOC, .failures = true };
+	const struct filter filter = { .ops = 1u << MS_OP_ALLOC, .failures = ~0u };
 
 	(void)state;
 	assert_false(accepts(&filter, record_call("cudaSetDevice")));
 	assert_true(accepts(&filter, record_failed(101, record_call("cudaSetDevice"))));
+}
+
+static void test_failures_of_some_operations_can_be_let_through(void **state)
+{
+	const struct filter filter = { .ops = 1u << MS_OP_ALLOC, .failures = 1u << MS_OP_CONTEXT };
+
+	(void)state;
+	assert_true(accepts(&filter, record_failed(101, record_call("cudaSetDevice"))));
+	assert_false(accepts(&filter, record_failed(1, record_free("cuMemFree_v2", 0x1000))));
+	assert_true(accepts(&filter, record_failed(2, record_alloc("cuMemAlloc_v2", 0, 1))));
 }
 
 /* The end of a context that held memory is a free of it. */
@@ -267,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_each_operation_is_chosen_by_its_bit),
 		cmocka_unit_test(test_no_operation_accepts_nothing),
 		cmocka_unit_test(test_failures_of_other_operations_can_be_let_through),
+		cmocka_unit_test(test_failures_of_some_operations_can_be_let_through),
 		cmocka_unit_test(test_the_end_of_a_context_is_a_free_if_it_held_memory),
 		cmocka_unit_test(test_the_launch_of_a_graph_is_what_it_does),
 		cmocka_unit_test(test_smaller_ones_are_left_out),

@@ -66,6 +66,22 @@ static void test_a_handle_can_be_another_ones(void **state)
 	state_fini(&s.state);
 }
 
+/* What is destroyed is NULL, and a rank that a split leaves out gets none. */
+static void test_no_communicator_has_no_life(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	call(&s, MS_NCCL_ncclCommDestroy, 0, 0, 1);
+	call(&s, MS_NCCL_ncclCommDestroy, 0, 0, 1);
+	call(&s, MS_NCCL_ncclCommSplit, 0, 3, 1);
+	assert_int_equal(nccl_of(&s)->count, 1);
+	assert_int_equal(nccl_of(&s)->list[0].made_ns, 0);
+	assert_int_equal(nccl_of(&s)->list[0].ended_ns, 0);
+	assert_int_equal(nccl_all_calls(&nccl_of(&s)->list[0]).count, 3);
+	state_fini(&s.state);
+}
+
 static void test_memory_is_that_of_the_call(void **state)
 {
 	struct scenario s = { 0 };
@@ -135,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_are_summed_by_communicator),
 		cmocka_unit_test(test_a_handle_can_be_another_ones),
+		cmocka_unit_test(test_no_communicator_has_no_life),
 		cmocka_unit_test(test_memory_is_that_of_the_call),
 		cmocka_unit_test(test_a_group_is_of_the_only_communicator),
 		cmocka_unit_test(test_bounds_and_absurd_numbers),

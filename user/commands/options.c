@@ -383,7 +383,8 @@ static bool is_word(const char *word, const char *value)
 /* "pods" for pod; or a word that other programs have. Returns whether that is it, logged. */
 static bool is_another_word(const struct option_row *row, const char *value)
 {
-	const char *instead = spelling_of_value(row->name, value), *word;
+	const char *instead = spelling_of_value(row->name, value, row->argument);
+	const char *word;
 	const size_t length = strlen(value);
 
 	if (instead) {

@@ -144,7 +144,7 @@ static void refuse_event(const struct option_row *row, const char *text)
 		{ "kernel", "; kernels are launched: launch" },
 		{ "memcpy", "; copies are copy" },
 		{ "status=",
-		  "; failed calls are in any case; alone: --json, and select(.result != 0)" },
+		  "; failed calls are in any case; alone: --json | jq 'select((.result // 0) != 0)'" },
 		{ "signal=", "; signals are not traced; leave it out" },
 		{ "inject=", "; programs are not changed" },
 		{ "fault=", "; programs are not changed" },
@@ -206,6 +206,8 @@ int selection_parse_events(const struct option_row *row, const char *value, void
 		}
 	}
 	free(copy);
+	/* By default failed calls are shown of all; of those that are left out, none is. */
+	selection->failed = inverted ? (others ? selection->failed : ~0u) & ~selection->ops : 0;
 	if (inverted)
 		selection->ops = (others ? others : DEFAULT_OPS) & ~selection->ops;
 	if (err || selection->ops)
@@ -355,7 +357,7 @@ int selection_filter(const struct selection *selection, struct filter *filter)
 	int err;
 
 	filter->ops = shown_ops(selection);
-	filter->failures = !selection->ops;
+	filter->failures = selection->ops ? selection->failed : ~0u;
 	filter->min_bytes = selection->min_bytes;
 	if (!selection->api)
 		return EXIT_OK;

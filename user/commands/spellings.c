@@ -125,7 +125,7 @@ static const struct spelling spellings[] = {
 	{ LIVE, "-ff", MEANS("follow", NULL, "it is -f here: one output has all processes, each line with its PID") },
 	{ "trace", "--no-abbrev", ANYWAY("nothing is cut short anyway") },
 	{ "trace", "--seccomp-bpf", ANYWAY("programs are not stopped anyway") },
-	{ "trace", "-Z", ADVICE("failed calls are shown in any case; for them alone: --json, and select(.result != 0) of jq") },
+	{ "trace", "-Z", ADVICE("failed calls are shown in any case; for them alone: --json | jq 'select((.result // 0) != 0)'") },
 	{ "trace", "-w", ANYWAY("the times of -c are those that pass, as of strace -cw") },
 	{ "trace", "--summary-wall-clock", ANYWAY("the times of -c are those that pass, as of strace -cw") },
 	{ "trace", "-S", ADVICE("-c sorts by total time; leave it out") },
@@ -281,7 +281,7 @@ static const struct spelling spellings[] = {
 	{ "record", "--background", ADVICE("to go on after you log out: nohup memscope-bpf record ... &, or systemd-run; always on: memscope-bpf agent") },
 	{ LIVE, "--for", MEANS("duration", NULL, "it is --duration here") },
 	{ LIVE, "--time", MEANS("duration", NULL, "it is --duration here") },
-	{ LIVE, "--until", ADVICE("write how long: -d 8h30m, or -d $(($(date -d 06:00 +%s) - $(date +%s)))") },
+	{ LIVE, "--until", ADVICE("write how long: -d 8h30m, or -d $(($(date -d 'tomorrow 06:00' +%s) - $(date +%s)))") },
 	{ "record", "--interval", ADVICE("every call is recorded when it comes; sums every 2 seconds: trace -c -i 2") },
 	{ "record", "--compress", ANYWAY("recordings are compressed anyway") },
 	{ LIVE, "--pid-file", ADVICE("write -p \"$(cat FILE)\"") },
@@ -343,7 +343,7 @@ static const struct spelling spellings[] = {
 	{ "top", "--refresh", MEANS("delay", NULL, "it is --delay here") },
 	{ "top", "--once", MEANS("iterations", "1", "it is -n 1 here") },
 	{ "top", "-1", ADVICE("each device has a line; leave it out") },
-	{ "top", "-w", ADVICE("COLUMNS=200 is 200 columns") },
+	{ "top", "-w", ADVICE("a screen is as wide as its terminal; with -b, COLUMNS=200 is 200 columns") },
 	{ "top", "-E", ADVICE("sizes have their units; leave it out") },
 	{ "top", "-U", MEANS("user", NULL, "it is --user here") },
 	{ "who", "-i", ADVICE("each device has a table; of one: --json | jq '.devices[0]'; to look again each second: -w 1") },
@@ -405,22 +405,22 @@ static const struct {
 	{ "ls", "check" },
 };
 
-/* Values of options. */
+/* Values of options, for those that know the value that the answer `needs`. */
 static const struct {
-	const char *option, *value, *instead;
+	const char *option, *value, *needs, *instead;
 } other_values[] = {
-	{ "format", "gha", "it is --format github here" },
-	{ "format", "github-actions", "it is --format github here" },
-	{ "format", "sarif", "there is no SARIF; --format github annotates files and lines, --format junit is for others" },
-	{ "format", "junit-xml", "it is --format junit here" },
-	{ "format", "xml", "it is --format junit here" },
-	{ "format", "yaml", "there is no YAML: write --format json" },
-	{ "format", "table", "it is --format text here" },
-	{ "format", "markdown", "it is --format md here" },
-	{ "sort", "memory", "it is --sort live here" },
-	{ "sort", "mem", "it is --sort live here" },
-	{ "sort", "%MEM", "it is --sort live here" },
-	{ "sort", "cpu", "processors are not looked at: --sort live, or --sort rate" },
+	{ "format", "gha", "github", "it is --format github here" },
+	{ "format", "github-actions", "github", "it is --format github here" },
+	{ "format", "sarif", "github", "there is no SARIF; --format github annotates files and lines, --format junit is for others" },
+	{ "format", "junit-xml", "junit", "it is --format junit here" },
+	{ "format", "xml", "junit", "it is --format junit here" },
+	{ "format", "yaml", "json", "there is no YAML: write --format json" },
+	{ "format", "table", "text", "it is --format text here" },
+	{ "format", "markdown", "md", "it is --format md here" },
+	{ "sort", "memory", "live", "it is --sort live here" },
+	{ "sort", "mem", "live", "it is --sort live here" },
+	{ "sort", "%MEM", "live", "it is --sort live here" },
+	{ "sort", "cpu", "live", "processors are not looked at: --sort live, or --sort rate" },
 };
 
 /* clang-format on */
@@ -456,13 +456,25 @@ const char *spelling_of_command(const char *word)
 	return NULL;
 }
 
-const char *spelling_of_value(const char *option, const char *value)
+/* Whether the word is one of those, as an option's argument lists them: "text|json". */
+static bool is_one_of(const char *word, const char *words)
+{
+	const size_t length = strlen(word);
+
+	for (; *words; words += strcspn(words, "|,"), words += *words != '\0')
+		if (strcspn(words, "|,") == length && !strncmp(words, word, length))
+			return true;
+	return false;
+}
+
+const char *spelling_of_value(const char *option, const char *value, const char *words)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(other_values) / sizeof(*other_values); i++)
 		if (!strcmp(other_values[i].option, option) &&
-		    !strcmp(other_values[i].value, value))
+		    !strcmp(other_values[i].value, value) &&
+		    is_one_of(other_values[i].needs, words))
 			return other_values[i].instead;
 	return NULL;
 }

@@ -29,7 +29,10 @@ const struct spelling *spelling_find(const char *command, const char *word);
 /* The spelling of a command; what it says to type. NULL: there is none. */
 const char *spelling_of_command(const char *word);
 
-/* What to type in place of that value of an option that has a list of values. NULL: nothing. */
-const char *spelling_of_value(const char *option, const char *value);
+/*
+ * What to type in place of that value of an option that has a list of values, `words` ("text|json").
+ * NULL: nothing.
+ */
+const char *spelling_of_value(const char *option, const char *value, const char *words);
 
 #endif /* MEMSCOPE_COMMANDS_SPELLINGS_H */

@@ -255,6 +255,16 @@ static int run_who(struct looking *looking)
 	return err && err != -EPIPE ? EXIT_FAILED : code;
 }
 
+/* The option that a PID alone stands for. */
+static const struct option_row *pid_row(void)
+{
+	const struct option_row *row = rows;
+
+	while (row->letter != 'p')
+		row++;
+	return row;
+}
+
 static int who(int argc, char **argv)
 {
 	static struct looking looking; /* large */
@@ -267,7 +277,7 @@ static int who(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
 	while (first < argc && *argv[first] && !argv[first][strspn(argv[first], "0123456789")])
-		if (option_pids(rows, argv[first++], take_pid, &looking.settings))
+		if (option_pids(pid_row(), argv[first++], take_pid, &looking.settings))
 			return EXIT_USAGE;
 	if (first < argc) {
 		log_error(

@@ -58,8 +58,9 @@ bool filter_accepts(const struct filter *filter, const struct event *event,
 {
 	const struct ms_call *call = event->call;
 
-	if (!(filter->ops >> event->probe->spec.op & 1) &&
-	    !(filter->failures && !event_succeeded(call)) && !effect_accepted(filter, effect))
+	const uint32_t ops = filter->ops | (event_succeeded(call) ? 0 : filter->failures);
+
+	if (!(ops >> event->probe->spec.op & 1) && !effect_accepted(filter, effect))
 		return false;
 	if (filter->rows && !filter->rows[call->row] &&
 	    (call->driver_row == MS_NO_ROW || !filter->rows[call->driver_row]))

@@ -12,7 +12,7 @@
 
 struct filter {
 	uint32_t ops;       /* bit set of enum ms_op */
-	bool failures;      /* also failed calls of the other ops */
+	uint32_t failures;  /* also failed calls of these ops */
 	uint64_t min_bytes; /* of allocations, frees, copies and memsets whose size is known */
 	bool *rows;         /* by row of the probe table; NULL: all of them */
 };

@@ -16,8 +16,12 @@ struct work {
 	struct driver_join *all; /* by the objects' places */
 	struct join_range *ranges;
 	size_t ranges_count;
+	uint64_t steps; /* over ranges, that are still allowed */
 	struct driver_joins *joins;
 };
+
+/* Blocks and ranges each lie beside each other, but for those of a file that means harm. */
+#define STEPS_OF_EACH 8
 
 static int by_base(const void *one, const void *other)
 {
@@ -114,7 +118,8 @@ static void place_block(struct work *work, const struct allocation *block)
 	const struct join_range *last = work->ranges + work->ranges_count;
 	uint64_t found = 0, addr = block->addr;
 
-	for (; range && range < last && range->base <= addr && addr < range->end; range++) {
+	for (; range && range < last && range->base <= addr && addr < range->end && work->steps;
+	     range++, work->steps--) {
 		const uint64_t bytes = (end < range->end ? end : range->end) - addr;
 
 		if (range->join)
@@ -152,6 +157,7 @@ static void place_blocks(struct work *work, enum ms_key key)
 	const struct ledger *ledger = &work->process->ledgers[key];
 	size_t i;
 
+	work->steps = STEPS_OF_EACH * (work->ranges_count + ledger->count);
 	for (i = 0; i < ledger->count; i++) {
 		const struct allocation *block = &ledger->entries[i];
 

@@ -346,6 +346,30 @@ static void test_a_fleet(void **state)
 	report_dump_fini(&second);
 }
 
+static void test_communicators_beyond_those_that_are_followed(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	static struct report_dump dump;
+	struct string md = { 0 };
+	uint64_t i;
+
+	(void)state;
+	report_dump_init(&dump, 7, "host");
+	report_dump_segment(&dump, 1000000000);
+	report_dump_add(&dump,
+			record_at(1000000001, record_on(0, record_alloc("cudaMalloc", 4096, 512))));
+	for (i = 0; i < LIMIT_COMMUNICATORS + 3; i++)
+		report_dump_add(&dump, record_at(1000000010 + i, record_nccl(MS_NCCL_ncclAllReduce,
+									     0x1000 + i, 100)));
+	report_dump_end(&dump, 1000001000);
+	report_dump_read(&dump, &reader);
+	report_md(&md, &reader.report, false, true);
+	assert_true(has(&md, "| (others) | | 3 | | | | | | | |"));
+	string_fini(&md);
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_a_fleet),
+		cmocka_unit_test(test_communicators_beyond_those_that_are_followed),
 	};
 
 	return unit_run("report_output", tests);

@@ -30,8 +30,8 @@ const struct spelling *spelling_find(const char *command, const char *word);
 const char *spelling_of_command(const char *word);
 
 /*
- * What to type in place of that value of an option that has a list of values, `words` ("text|json").
- * NULL: nothing.
+ * What to type in place of that value of an option that has a list of values, `words`
+ * ("text|json"). NULL: nothing.
  */
 const char *spelling_of_value(const char *option, const char *value, const char *words);
 

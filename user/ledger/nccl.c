@@ -79,7 +79,7 @@ static void note_life(struct nccl_communicator *communicator, const struct ms_nc
 {
 	const enum nccl_about about = nccl_function_about(record->function);
 
-	/* Of no communicator: one that is split off without this rank, or NULL that is destroyed. */
+	/* Of none: one that is split off without this rank, or NULL that is destroyed. */
 	if (!communicator->handle)
 		return;
 	if (about == NCCL_MAKES && succeeded(record)) {

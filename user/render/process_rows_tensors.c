@@ -241,11 +241,28 @@ static void list_communicator(const struct process_rows *rows,
 	document_row_end(document);
 }
 
+/* Those that found no place: their calls, of any kind, and nothing else. */
+static void list_others(const struct process_rows *rows, uint64_t calls)
+{
+	struct document *document = rows->document;
+	int i;
+
+	document_cell_words(document, "(others)");
+	document_cell_absent(document);
+	document_cell_count(document, true, calls);
+	for (i = 0; i < 7; i++)
+		document_cell_absent(document);
+	document_row_end(document);
+}
+
 void process_rows_communicators(const struct process_rows *rows)
 {
 	const struct nccl *nccl = &rows->process->nccl;
 	size_t i;
 
+	/* First: of many rows, only the first ones may be shown. */
+	if (nccl->others && process_rows_begin(rows))
+		list_others(rows, nccl->others);
 	for (i = 0; i < nccl->count; i++)
 		if (process_rows_begin(rows))
 			list_communicator(rows, &nccl->list[i]);

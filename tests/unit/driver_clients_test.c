@@ -247,6 +247,77 @@ static void test_one_file_is_closed(void **state)
 	state_fini(&s.state);
 }
 
+static union record dup_by_a_child(void)
+{
+	union record record = asked_by(CHILD, 60, 0, 0);
+
+	record.object.action = MS_OBJECT_DUP;
+	record.object.class_number = 0;
+	record.object.source_client = CLIENT + 1;
+	record.object.source_object = 1;
+	return record;
+}
+
+static struct process *find(const struct scenario *s, uint32_t pid)
+{
+	size_t i;
+
+	for (i = 0; s->state.processes[i]->pid != pid; i++)
+		assert_true(i + 1 < s->state.processes_count);
+	return s->state.processes[i];
+}
+
+static void give_memory_to_another(struct scenario *s)
+{
+	union record record = asked_by(OTHER, 1, 10, 0);
+
+	record.object.client = CLIENT + 1;
+	apply(s, record);
+}
+
+/* For a client of its parent's: the name is the child's, and ends with the child's free. */
+static void test_a_name_that_a_child_gives_by_its_parents_file(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 20, 7));
+	give_memory_to_another(&s);
+	apply(&s, dup_by_a_child());
+	assert_int_equal(find(&s, CHILD)->driver.shared.live_bytes, 10);
+	apply(&s, freed_by(CHILD, 60, 7));
+	assert_int_equal(find(&s, CHILD)->driver.shared.live_bytes, 0);
+	assert_held(&s, 1, 20);
+	state_fini(&s.state);
+}
+
+/* What looks through all processes or all clients can be asked for too often. */
+static void test_work_that_is_too_much(void **state)
+{
+	struct scenario s = { 0 };
+	union record record;
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 20, 7));
+	give_memory_to_another(&s);
+	apply(&s, asked_by(CHILD, 2, 0, 0));
+	find(&s, CHILD)->effort = UINT32_MAX;
+	apply(&s, dup_by_a_child());
+	assert_int_equal(find(&s, CHILD)->driver.shared.live_count, 0);
+	assert_int_equal(find(&s, CHILD)->counters[COUNTER_OTHER_DRIVER_OBJECTS], 1);
+	record = asked_by(CHILD, 0, 0, 7);
+	record.object.action = MS_OBJECT_CLOSED;
+	apply(&s, record);
+	assert_held(&s, 1, 20);
+	assert_int_equal(find(&s, CHILD)->counters[COUNTER_OTHER_DRIVER_OBJECTS], 2);
+	find(&s, CHILD)->effort = 0;
+	apply(&s, record);
+	assert_held(&s, 0, 0);
+	state_fini(&s.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +330,8 @@ int main(void)
 		cmocka_unit_test(test_files_are_closed),
 		cmocka_unit_test(test_what_was_missed_is_from_before),
 		cmocka_unit_test(test_one_file_is_closed),
+		cmocka_unit_test(test_a_name_that_a_child_gives_by_its_parents_file),
+		cmocka_unit_test(test_work_that_is_too_much),
 	};
 
 	return cmocka_run_group_tests_name("clients of the driver", tests, NULL, NULL);

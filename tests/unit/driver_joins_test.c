@@ -147,6 +147,141 @@ static void test_managed_memory_has_no_object(void **state)
 	state_fini(&s.state);
 }
 
+/* The driver is not told when it is freed: it is known by the allocation. */
+static void test_managed_memory_that_comes_and_goes(void **state)
+{
+	struct scenario s = { 0 };
+	uint64_t i;
+
+	(void)state;
+	apply(&s, record_range(MS_RANGE_MANAGED, BASE, MIB, 0));
+	apply(&s, record_alloc("cuMemAllocManaged", BASE, MIB));
+	for (i = 1; i < 5000; i++) {
+		const uint64_t base = BASE + i * MIB;
+
+		s.now_ns += 10000000;
+		apply(&s, record_range(MS_RANGE_MANAGED, base, MIB, 0));
+		apply(&s, record_alloc("cuMemAllocManaged", base, MIB));
+		assert_int_equal(joins_of(&s).managed_blocks, 2);
+		apply_free_of(&s, "cuMemFree_v2", base);
+	}
+	assert_in_range(first_process(&s)->driver.ranges.created.count, 1, 1100);
+	state_fini(&s.state);
+}
+
+/* Without their allocations, there are many at once; other ranges have their place all the same. */
+static void test_managed_ranges_have_a_limit(void **state)
+{
+	struct scenario s = { 0 };
+	const struct driver_ranges *ranges;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < LIMIT_MANAGED_RANGES + 3; i++)
+		apply(&s, record_range(MS_RANGE_MANAGED, BASE + i * MIB, MIB, 0));
+	ranges = &first_process(&s)->driver.ranges;
+	assert_int_equal(ranges->managed_count, LIMIT_MANAGED_RANGES);
+	assert_int_equal(first_process(&s)->counters[COUNTER_OTHER_DRIVER_OBJECTS], 3);
+	apply(&s, record_range(MS_RANGE_CREATE, BASE - 2 * MIB, 2 * MIB, 0));
+	assert_int_equal(ranges->created.count, LIMIT_MANAGED_RANGES + 1);
+	/* Another one at the same addresses, and what is freed. */
+	apply(&s, record_range(MS_RANGE_MANAGED, BASE, 2 * MIB, 0));
+	apply(&s, record_range(MS_RANGE_CREATE, BASE, MIB, 0));
+	apply(&s, record_range(MS_RANGE_FREE, BASE + MIB, 0, 0));
+	assert_int_equal(ranges->managed_count, LIMIT_MANAGED_RANGES - 2);
+	/* The last one of these finds no place, and those before are over. */
+	s.now_ns += 2000000000;
+	for (i = 0; i < 3; i++)
+		apply(&s, record_range(MS_RANGE_MANAGED, BASE - (4 + i) * MIB, MIB, 0));
+	assert_int_equal(ranges->managed_count, 3);
+	state_fini(&s.state);
+}
+
+/* CUDA asks whether a range is there; that makes none. */
+static void test_a_range_that_is_validated_stays_what_it_is(void **state)
+{
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_object(1, 2 * MIB));
+	map(&s, BASE, 2 * MIB, 1);
+	apply(&s, record_range(MS_RANGE_MANAGED, BASE, 2 * MIB, 0));
+	assert_sums(&s, 0, 2 * MIB, 0);
+	assert_int_equal(first_process(&s)->driver.ranges.managed_count, 0);
+	/* Of another size, it is another one. */
+	apply(&s, record_range(MS_RANGE_MANAGED, BASE, 4 * MIB, 0));
+	assert_sums(&s, 0, 0, 2 * MIB);
+	state_fini(&s.state);
+}
+
+static union record on_gpu(union record record, uint8_t gpu)
+{
+	memset(record.range.uuid, gpu, 5);
+	return record;
+}
+
+/* Each one has an ioctl of its own. */
+static void test_what_is_mapped_on_two_gpus(void **state)
+{
+	const union record map_it = record_range(MS_RANGE_MAP, BASE, 2 * MIB, 1);
+	const union record unmap_it = record_range(MS_RANGE_UNMAP, BASE, 4 * MIB, 0);
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_object(1, 2 * MIB));
+	apply(&s, record_range(MS_RANGE_CREATE, BASE, 2 * MIB, 0));
+	apply(&s, on_gpu(map_it, 1));
+	apply(&s, on_gpu(map_it, 2));
+	assert_int_equal(joins_of(&s).largest[0].mapped_bytes, 2 * MIB);
+	apply(&s, on_gpu(unmap_it, 3));
+	apply(&s, on_gpu(unmap_it, 1));
+	apply(&s, on_gpu(unmap_it, 1));
+	assert_sums(&s, 0, 2 * MIB, 0);
+	apply(&s, on_gpu(unmap_it, 2));
+	assert_sums(&s, 0, 0, 2 * MIB);
+	/* If one of them is not known, all of them are meant. */
+	apply(&s, on_gpu(map_it, 1));
+	apply(&s, unmap_it);
+	assert_sums(&s, 0, 0, 2 * MIB);
+	apply(&s, map_it);
+	apply(&s, on_gpu(map_it, 1));
+	apply(&s, on_gpu(unmap_it, 2));
+	assert_sums(&s, 0, 0, 2 * MIB);
+	state_fini(&s.state);
+}
+
+static void test_more_gpus_than_are_told_apart(void **state)
+{
+	struct scenario s = { 0 };
+	uint32_t i;
+
+	(void)state;
+	apply(&s, record_object(1, 2 * MIB));
+	for (i = 1; i <= DRIVER_RANGES_GPUS + 1; i++)
+		apply(&s, on_gpu(record_range(MS_RANGE_MAP, BASE, 2 * MIB, 1), i));
+	assert_sums(&s, 0, 2 * MIB, 0);
+	apply(&s, on_gpu(record_range(MS_RANGE_UNMAP, BASE, 2 * MIB, 0), 200));
+	assert_sums(&s, 0, 0, 2 * MIB);
+	state_fini(&s.state);
+}
+
+static void test_a_block_across_two_ranges_of_an_object(void **state)
+{
+	struct scenario s = { 0 };
+	struct driver_joins joins;
+
+	(void)state;
+	apply(&s, record_object(1, 4 * MIB));
+	apply(&s, record_range(MS_RANGE_MAP, BASE, 2 * MIB, 1));
+	apply(&s, record_range(MS_RANGE_MAP, BASE + 2 * MIB, 2 * MIB, 1));
+	apply(&s, record_alloc("cuMemAlloc_v2", BASE + MIB, 2 * MIB));
+	joins = joins_of(&s);
+	assert_int_equal(joins.blocks, 1);
+	assert_int_equal(joins.largest[0].blocks, 1);
+	assert_int_equal(joins.largest[0].block_bytes, 2 * MIB);
+	state_fini(&s.state);
+}
+
 /* What it was like at the end is kept; the ranges are not. */
 static void test_the_end_of_a_process(void **state)
 {
@@ -269,6 +404,12 @@ int main(void)
 		cmocka_unit_test(test_a_block_in_two_objects),
 		cmocka_unit_test(test_ends_of_ranges),
 		cmocka_unit_test(test_managed_memory_has_no_object),
+		cmocka_unit_test(test_managed_memory_that_comes_and_goes),
+		cmocka_unit_test(test_managed_ranges_have_a_limit),
+		cmocka_unit_test(test_a_range_that_is_validated_stays_what_it_is),
+		cmocka_unit_test(test_what_is_mapped_on_two_gpus),
+		cmocka_unit_test(test_more_gpus_than_are_told_apart),
+		cmocka_unit_test(test_a_block_across_two_ranges_of_an_object),
 		cmocka_unit_test(test_the_end_of_a_process),
 		cmocka_unit_test(test_memory_of_another_process),
 		cmocka_unit_test(test_memory_that_goes_by_a_file),

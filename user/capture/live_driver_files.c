@@ -70,6 +70,7 @@ static int end_closed(struct live *live, const struct map *open, uint64_t ts_ns)
 
 	while (!live->err && slot < makers->capacity) {
 		const struct target *target;
+		const uint64_t *has_it;
 		uint64_t file;
 		pid_t pid;
 
@@ -80,7 +81,11 @@ static int end_closed(struct live *live, const struct map *open, uint64_t ts_ns)
 		file = map_key_at(makers, slot);
 		pid = (pid_t)makers->slots[slot].value;
 		target = targets_find(&live->targets, pid);
-		if (target && (map_get(open, file) || may_be_mapped(pid))) {
+		has_it = map_get(open, file);
+		/* Others may have made clients by it as well; who has it now stands for all. */
+		if (!target && has_it)
+			makers->slots[slot].value = *has_it;
+		if (has_it || (target && may_be_mapped(pid))) {
 			slot++;
 			continue;
 		}

@@ -6,6 +6,7 @@
 #include "event/event.h"
 #include "ledger/driver_joins.h"
 #include "ledger/driver_objects.h"
+#include "ledger/effort.h"
 #include "ledger/limits.h"
 #include "ledger/state.h"
 
@@ -123,9 +124,8 @@ void driver_clients_exec(struct state *state, struct process *process)
 #define MOST_PROCESSES 256 /* that are looked through for an object of another process */
 
 /* Memory that has that name in another process; NULL: it is not known. */
-static const struct driver_object *find_elsewhere(const struct state *state,
-						  const struct process *process, uint32_t client,
-						  uint32_t object)
+static const struct driver_object *
+find_elsewhere(const struct state *state, struct process *process, uint32_t client, uint32_t object)
 {
 	size_t i, looked = 0;
 
@@ -133,6 +133,11 @@ static const struct driver_object *find_elsewhere(const struct state *state,
 		const struct process *other = state->processes[i];
 		const struct driver_object *found;
 
+		/* Those without objects are work, too. */
+		if (!effort_pay(process, 1)) {
+			process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
+			return NULL;
+		}
 		if (other == process || other->exited || !other->driver.count)
 			continue;
 		looked++;
@@ -152,6 +157,7 @@ static int apply_dup(const struct state *state, struct process *process,
 	if (source)
 		return driver_objects_alias(process, object,
 					    driver_ranges_key(source->client, source->object), 0);
+	effort_advance(process, object->event.ts_ns);
 	source = find_elsewhere(state, process, object->source_client, object->source_object);
 	return source ? driver_objects_alias(process, object, 0, source->bytes) : 0;
 }
@@ -206,12 +212,18 @@ static int apply_names(struct state *state, struct process *process, const struc
 /* ---- closed files ---------------------------------------------------------------------------- */
 
 /* The last process that had it has closed it: its clients are gone, with all below them. */
-static int close_file(struct state *state, uint32_t file)
+static int close_file(struct state *state, struct process *process, const struct ms_object *object)
 {
 	struct driver_clients *clients = &state->driver_clients;
+	const uint32_t file = object->file;
 	size_t slot = 0;
 	int err = 0;
 
+	effort_advance(process, object->event.ts_ns);
+	if (!effort_pay(process, clients->owners.capacity)) {
+		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
+		return 0;
+	}
 	while (!err && slot < clients->owners.capacity) {
 		struct ms_object gone = { .action = MS_OBJECT_FREE };
 		const uint64_t *place;
@@ -237,9 +249,10 @@ int driver_clients_apply(struct state *state, struct process *process,
 {
 	const struct ms_object *object = (const struct ms_object *)record;
 	struct driver_clients *clients = &state->driver_clients;
+	struct process *asker = process;
 
 	if (object->action == MS_OBJECT_CLOSED && object->file)
-		return close_file(state, object->file);
+		return close_file(state, process, object);
 	if (makes_client(object))
 		note(clients, process, object);
 	else if (object->action == MS_OBJECT_CLOSED)
@@ -249,6 +262,10 @@ int driver_clients_apply(struct state *state, struct process *process,
 	if (frees_client(object))
 		remove_client(clients, key_of(object->object, object->file));
 	if (driver_objects_apply(process, object))
+		return -ENOMEM;
+	/* Another name of an object is the asker's, whosever the client is. */
+	if (asker != process && object->action == MS_OBJECT_FREE && asker->driver.count &&
+	    driver_objects_apply(asker, object))
 		return -ENOMEM;
 	return apply_names(state, process, object);
 }

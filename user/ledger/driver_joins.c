@@ -99,9 +99,11 @@ static const struct join_range *range_below(const struct work *work, uint64_t ad
 	return low ? &work->ranges[low - 1] : NULL;
 }
 
-static void note_block(struct driver_join *join, const struct allocation *block, uint64_t bytes)
+/* One that goes on from the range before is the same block. */
+static void note_block(struct driver_join *join, const struct allocation *block, uint64_t bytes,
+		       bool goes_on)
 {
-	join->blocks++;
+	join->blocks += !goes_on;
 	join->block_bytes += bytes;
 	if (join->block_addr && block->size_bytes <= join->block_largest)
 		return;
@@ -116,6 +118,7 @@ static void place_block(struct work *work, const struct allocation *block)
 	const uint64_t end = block->addr + block->size_bytes;
 	const struct join_range *range = range_below(work, block->addr);
 	const struct join_range *last = work->ranges + work->ranges_count;
+	const struct driver_join *before = NULL;
 	uint64_t found = 0, addr = block->addr;
 
 	for (; range && range < last && range->base <= addr && addr < range->end && work->steps;
@@ -123,7 +126,8 @@ static void place_block(struct work *work, const struct allocation *block)
 		const uint64_t bytes = (end < range->end ? end : range->end) - addr;
 
 		if (range->join)
-			note_block(range->join, block, bytes);
+			note_block(range->join, block, bytes, range->join == before);
+		before = range->join;
 		found += range->join ? bytes : 0;
 		addr += bytes;
 		if (addr >= end)

@@ -15,12 +15,18 @@
 
 struct process;
 
+#define DRIVER_RANGES_GPUS 64 /* of one process, that are told apart: bits of a number */
+
 struct driver_ranges {
 	/*
 	 * By address. Of what is mapped, `id` is driver_ranges_key() of the object, `context` the
-	 * offset in it.
+	 * offset in it, and `owner` has a bit for each GPU that it is mapped on (0: not known).
 	 */
 	struct ledger created, mapped;
+	size_t managed_count; /* of those that were created */
+	size_t managed_most;  /* with so many, those that are over are looked for; 0: not yet set */
+	uint64_t gpus[DRIVER_RANGES_GPUS]; /* what stands for their UUIDs, by their bits */
+	size_t gpus_count;
 	bool seen; /* any at all */
 };
 
@@ -29,7 +35,10 @@ static inline uint64_t driver_ranges_key(uint32_t client, uint32_t object)
 	return (uint64_t)client << 32 | object;
 }
 
-/* Returns 0 or -ENOMEM. What is beyond LIMIT_DRIVER_OBJECTS is counted in the process. */
+/*
+ * Returns 0 or -ENOMEM. What is beyond LIMIT_DRIVER_OBJECTS or LIMIT_MANAGED_RANGES is counted in
+ * the process.
+ */
 int driver_ranges_apply(struct process *process, const struct ms_range *record);
 
 /* The bytes of memory that they take, themselves apart. */

@@ -20,6 +20,7 @@
 #define LIMIT_EXPORTS 4096u      /* of all processes; twice as many, the newest, are remembered */
 #define LIMIT_FREES 65536u       /* in progress */
 #define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
+#define LIMIT_MANAGED_RANGES 262144u  /* addresses of managed memory, as the driver is told */
 #define LIMIT_DRIVER_CLIENTS 65536u   /* of all processes */
 #define LIMIT_DRIVER_GROUPS 256u      /* of objects, by their parents */
 #define LIMIT_NVML_DEVICES 256u       /* with MIG instances */

@@ -261,10 +261,209 @@ static void test_what_was_checked(void **state)
 	assert_checked(&all, 7, "no condition could be checked in 602 calls of 2 processes, ");
 }
 
+/* ---- peaks ----------------------------------------------------------------------------------- */
+
+/* Three megabytes are held together, one of them by another process. */
+static void run_two_at_a_time(void)
+{
+	add(of_another(record_process(MS_TYPE_ATTACH, "helper", 0)));
+	add(of_another(alloc("cudaMalloc", 0x900000000, MIB)));
+	take(2 * MIB);
+	exits();
+	add(of_another(record_exit(0)));
+}
+
+static void run_nothing(void)
+{
+}
+
+/* Two megabytes at a time, one of them by another kind of call. */
+static void run_two_kinds(void)
+{
+	take(MIB);
+	add(alloc("cudaMallocAsync", 0x900000000, MIB));
+	exits();
+}
+
+/* What is managed may be on the host. */
+static void run_managed_beside_it(void)
+{
+	take(MIB);
+	add(alloc("cudaMallocManaged", 0x900000000, MIB));
+	exits();
+}
+
+static void run_two_where_one_was_running(void)
+{
+	add(of_another(record_process(MS_TYPE_ATTACH, "helper", MS_ATTACH_RUNNING)));
+	add(of_another(alloc("cudaMalloc", 0x900000000, MIB)));
+	take(2 * MIB);
+	exits();
+}
+
+struct peak_question {
+	const char *name;
+	void (*run)(void);
+	uint32_t pids[2]; /* 0: none */
+	const char *condition;
+	enum gate_outcome outcome;
+	const char *text;
+	uint64_t missed, untraced;
+	int32_t device; /* asked for, + 1; 0: all */
+	const char *ops;
+};
+
+#define NOT_RECORDED \
+	"peak of that size could not be looked for: processes that use the GPU were not"
+
+static const struct peak_question peaks[] = {
+	{ .name = "all",
+	  .run = run_two_at_a_time,
+	  .condition = "peak=3M",
+	  .outcome = FAILED,
+	  .text = "3 MiB were held on " },
+	{ .name = "one of two",
+	  .run = run_two_at_a_time,
+	  .pids = { 99 },
+	  .condition = "peak=1M",
+	  .outcome = FAILED,
+	  .text = "helper (99) held 1 MiB of device memory at " },
+	{ .name = "less than that",
+	  .run = run_two_at_a_time,
+	  .pids = { 99 },
+	  .condition = "peak=2M",
+	  .outcome = PASSED },
+	{ .name = "both, each by itself",
+	  .run = run_two_at_a_time,
+	  .pids = { 99, RECORD_PID },
+	  .condition = "peak=3M",
+	  .outcome = PASSED },
+	{ .name = "both",
+	  .run = run_two_at_a_time,
+	  .pids = { 99, RECORD_PID },
+	  .condition = "peak=1M",
+	  .outcome = FAILED,
+	  .text = ", and 1 more held so much" },
+	{ .name = "the higher one",
+	  .run = run_two_at_a_time,
+	  .pids = { 99, RECORD_PID },
+	  .condition = "peak=1M",
+	  .outcome = FAILED,
+	  .text = " held 2 MiB of " },
+	{ .name = "kinds together",
+	  .run = run_two_kinds,
+	  .pids = { RECORD_PID },
+	  .condition = "peak=2M",
+	  .outcome = FAILED,
+	  .text = " held 2 MiB of " },
+	{ .name = "managed memory is none of it",
+	  .run = run_managed_beside_it,
+	  .pids = { RECORD_PID },
+	  .condition = "peak=2M",
+	  .outcome = PASSED },
+	{ .name = "another was running",
+	  .run = run_two_where_one_was_running,
+	  .pids = { RECORD_PID },
+	  .condition = "peak=3M",
+	  .outcome = PASSED },
+	{ .name = "it was running",
+	  .run = run_two_where_one_was_running,
+	  .pids = { 99 },
+	  .condition = "peak=3M",
+	  .outcome = UNKNOWN,
+	  .text = "it may have been more" },
+	{ .name = "one of two on another device",
+	  .run = run_two_at_a_time,
+	  .pids = { 99 },
+	  .condition = "peak=1M",
+	  .outcome = UNKNOWN,
+	  .text = "that --device names",
+	  .device = 8 },
+	{ .name = "less, wherever",
+	  .run = run_two_at_a_time,
+	  .pids = { 99 },
+	  .condition = "peak=2M",
+	  .outcome = PASSED,
+	  .device = 8 },
+	{ .name = "nothing was recorded",
+	  .run = run_nothing,
+	  .condition = "peak=1",
+	  .outcome = UNKNOWN,
+	  .text = "no call was recorded" },
+	{ .name = "no allocations",
+	  .run = run_and_leave_nothing,
+	  .condition = "peak=1G",
+	  .outcome = UNKNOWN,
+	  .text = "allocations were not captured",
+	  .ops = "launch,sync" },
+	{ .name = "missed",
+	  .run = run_two_at_a_time,
+	  .condition = "peak=4M",
+	  .outcome = UNKNOWN,
+	  .text = NOT_RECORDED,
+	  .missed = 1 },
+	{ .name = "untraced",
+	  .run = run_two_at_a_time,
+	  .condition = "peak=4M",
+	  .outcome = UNKNOWN,
+	  .text = NOT_RECORDED,
+	  .untraced = 1 },
+	{ .name = "missed beside it",
+	  .run = run_two_at_a_time,
+	  .pids = { 99 },
+	  .condition = "peak=2M",
+	  .outcome = PASSED,
+	  .missed = 1 },
+	{ .name = "missed, and one of them is not there",
+	  .run = run_two_at_a_time,
+	  .pids = { 99, 98 },
+	  .condition = "peak=2M",
+	  .outcome = UNKNOWN,
+	  .text = NOT_RECORDED,
+	  .missed = 1 },
+};
+
+static void ask_peak(const struct peak_question *question)
+{
+	struct report_options options = { 0 };
+	struct report_recording *recording;
+	struct report_reader reader;
+	struct gate_result result;
+	struct string text = { 0 };
+	struct gate gate = { 0 };
+
+	for (; options.pids_count < 2 && question->pids[options.pids_count]; options.pids_count++)
+		options.pids[options.pids_count] = question->pids[options.pids_count];
+	add_word(&gate, question->condition);
+	reader = run_program(question->run, question->ops, &options);
+	recording = reader.report.recordings[0];
+	recording->coverage.missed_processes = question->missed;
+	recording->coverage.untraced = question->untraced;
+	recording->options.device = question->device - 1;
+	result = gate_judge(&gate.list[0], &reader.report, recording);
+	gate_append_result(&text, &gate.list[0], recording, &result);
+	if (result.outcome != question->outcome || (question->text && !has(&text, question->text)))
+		fail_msg("%s: outcome %d: %.*s", question->name, result.outcome, (int)text.length,
+			 text.length ? text.bytes : "");
+	string_fini(&text);
+	done(&reader);
+}
+
+/* Of chosen processes, the peak is judged of each by itself. */
+static void test_peaks(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(peaks) / sizeof(*peaks); i++)
+		ask_peak(&peaks[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_questions),
+		cmocka_unit_test(test_peaks),
 		cmocka_unit_test(test_figures_of_what_was_too_short),
 		cmocka_unit_test(test_what_was_checked),
 		cmocka_unit_test(test_what_to_do_about_growth_by_nvml),

@@ -55,11 +55,32 @@ static void append_left(struct string *out, const struct gate_condition *conditi
 	append_chain(out, recording, stack);
 }
 
+/* The peak of a device includes what processes held that were not chosen. */
+static void append_own_peak(struct string *out, const struct gate_condition *condition,
+			    const struct report_recording *recording)
+{
+	size_t count;
+	const struct report_own_peak peak =
+		report_highest_peak(recording, condition->peak_bytes, &count);
+
+	assert(peak.process); /* else it has not failed */
+	identity_words_process(out, peak.process);
+	string_append_format(out, " held %s of device memory at ", REPORT_SIZE(peak.bytes));
+	report_append_time(out, recording, peak.ts_ns);
+	if (count > 1)
+		string_append_format(out, ", and %zu more held so much", count - 1);
+}
+
 /* As the report's first lines have it. */
-static void append_peak(struct string *out, const struct report_recording *recording)
+static void append_peak(struct string *out, const struct gate_condition *condition,
+			const struct report_recording *recording)
 {
 	const struct report_device *device = report_fullest(recording);
 
+	if (report_selects(&recording->options)) {
+		append_own_peak(out, condition, recording);
+		return;
+	}
 	assert(device); /* else it has not failed */
 	string_append_format(out, "%s were held on ", REPORT_SIZE(device->peak_bytes));
 	string_append_text(out, device->device >= 0 ? "device " : "a device of unknown number");
@@ -102,7 +123,7 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 		return;
 	}
 	if (condition->kind == GATE_PEAK) {
-		append_peak(out, recording);
+		append_peak(out, condition, recording);
 		return;
 	}
 	if (!first) {

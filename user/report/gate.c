@@ -411,6 +411,10 @@ static bool is_met(const struct gate_condition *condition, const struct report *
 	case GATE_LEFT:
 		return report_left_most(recording, condition->left_bytes, &count);
 	case GATE_PEAK:
+		/* Of a device also other processes than the chosen ones have a part. */
+		if (report_selects(&recording->options))
+			return report_highest_peak(recording, condition->peak_bytes, &count)
+				.process;
 		return report_fullest(recording) &&
 		       report_fullest(recording)->peak_bytes >= condition->peak_bytes;
 	case GATE_RULES:
@@ -439,9 +443,7 @@ struct gate_result gate_judge(const struct gate_condition *condition, const stru
 	if (condition->kind == GATE_LEFT)
 		result.why = report_blind_to_left(recording, condition->left_bytes);
 	else if (condition->kind == GATE_PEAK)
-		result.why = report_is_inexact(recording) ?
-				     "the numbers are not exact, and it may have been more" :
-				     NULL;
+		result.why = report_blind_to_peak(recording, condition->peak_bytes);
 	else
 		result.why = gate_blind(condition, recording, &result.blind);
 	result.outcome = result.why ? GATE_UNKNOWN : GATE_PASSED;

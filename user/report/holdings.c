@@ -195,6 +195,14 @@ static void take_bytes(struct holdings_process *holding, uint64_t bytes, uint64_
 	holding->peak_ts_ns = ts_ns;
 }
 
+static void take_bytes_on_devices(struct holdings_process *holding, uint64_t bytes, uint64_t ts_ns)
+{
+	if (bytes <= holding->on_devices_bytes)
+		return;
+	holding->on_devices_bytes = bytes;
+	holding->on_devices_ts_ns = ts_ns;
+}
+
 /* ---- the order of calls ---------------------------------------------------------------------- */
 
 static void note_free(struct holdings_process *holding, const struct event *event,
@@ -269,6 +277,7 @@ static void take_event(struct holdings *holdings, struct holdings_process *holdi
 		holding->warm = false;
 	}
 	take_bytes(holding, process_held_bytes(change->process), ts_ns);
+	take_bytes_on_devices(holding, process_on_devices_bytes(change->process), ts_ns);
 	note_free(holding, event, change);
 	if (!allocates(event, change))
 		return;

@@ -31,6 +31,7 @@ struct holdings_process {
 	uint64_t start_ns; /* with the pid, the process */
 	uint64_t bytes;    /* now */
 	uint64_t peak_bytes, peak_ts_ns;
+	uint64_t on_devices_bytes, on_devices_ts_ns; /* the peak without managed memory */
 	/*
 	 * The most that it may have held at a time. A free counts from its beginning on and an
 	 * allocation from its end on; if another thread was in a free meanwhile, the driver may

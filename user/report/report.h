@@ -433,4 +433,23 @@ bool report_has(const struct report_recording *recording, enum finding_rule rule
 /* The device on which most was held at a time; NULL: there is none. */
 const struct report_device *report_fullest(const struct report_recording *recording);
 
+/* The most memory of devices that a process held at a time, on all of them together. */
+struct report_own_peak {
+	const struct process *process;
+	uint64_t bytes, ts_ns;
+};
+
+struct report_own_peak report_own_peak(const struct report_recording *recording,
+				       const struct process *process);
+
+/*
+ * The highest one of the processes that are reported and held at least so much, as far as it was on
+ * the device asked for. Its process is NULL if there is none. `*count`: how many did.
+ */
+struct report_own_peak report_highest_peak(const struct report_recording *recording, uint64_t least,
+					   size_t *count);
+
+/* Why it is not known that so much was never held; NULL: it is. */
+const char *report_blind_to_peak(const struct report_recording *recording, uint64_t least);
+
 #endif /* MEMSCOPE_REPORT_REPORT_H */

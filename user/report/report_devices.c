@@ -305,14 +305,3 @@ int32_t report_device_ordinal(const struct report_recording *recording,
 	}
 	return -1;
 }
-
-const struct report_device *report_fullest(const struct report_recording *recording)
-{
-	const struct report_device *found = NULL;
-	size_t i;
-
-	for (i = 0; i < recording->devices_count; i++)
-		if (!found || recording->devices[i].peak_bytes > found->peak_bytes)
-			found = &recording->devices[i];
-	return found;
-}

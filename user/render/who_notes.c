@@ -92,11 +92,13 @@ static void note_results(struct who_notes *notes, const struct nvml_device *devi
 
 struct openers {
 	uint32_t unlisted; /* processes that have the device open and that NVML does not list */
-	uint32_t first;    /* pid of one of them */
+	uint32_t shown;    /* so many of them are not left out */
+	uint32_t first;    /* pid of one of those */
 };
 
-static struct openers openers_of(const struct holders *holders, const struct holders_device *device)
+static struct openers openers_of(const struct who *who, const struct holders_device *device)
 {
+	const struct holders *holders = who->holders;
 	struct openers openers = { 0 };
 	uint32_t i;
 
@@ -105,7 +107,8 @@ static struct openers openers_of(const struct holders *holders, const struct hol
 
 		if (holding->listed || holding->elsewhere)
 			continue;
-		if (!openers.unlisted++)
+		openers.unlisted++;
+		if (!who->processes[holding->holder].left_out && !openers.shown++)
 			openers.first = holders->holders[holding->holder].pid;
 	}
 	return openers;
@@ -126,11 +129,21 @@ static const char *next_command(const struct holders *holders, const struct open
 	return openers->unlisted ? "sudo fuser -v /dev/nvidia*" : KERNEL_LOG;
 }
 
-static void note_rest(struct who_notes *notes, const struct holders *holders,
+static const char *opener_holds_it(const struct openers *openers)
+{
+	if (openers->shown == openers->unlisted)
+		return "a process above that has the device open holds it";
+	return openers->shown ?
+		       "a process that has the device open holds it, one above or one left out" :
+		       "a process that has the device open and is left out here holds it";
+}
+
+static void note_rest(struct who_notes *notes, const struct who *who,
 		      const struct holders_device *device)
 {
+	const struct holders *holders = who->holders;
 	const struct nvml_device *nvml = holders_nvml(holders, device);
-	const struct openers openers = openers_of(holders, device);
+	const struct openers openers = openers_of(who, device);
 	char size[STRING_NUMBER_BYTES];
 
 	if (!device->has_rest || device->rest_bytes <= expected_rest(device, nvml))
@@ -139,7 +152,7 @@ static void note_rest(struct who_notes *notes, const struct holders *holders,
 			     device->listed ? "%s are used, but not by a process that NVML lists" :
 					      "%s are used, but NVML lists no process",
 			     string_size(size, device->rest_bytes));
-	reason(notes, openers.unlisted, "a process above that has the device open holds it");
+	reason(notes, openers.unlisted, opener_holds_it(&openers));
 	reason(notes, !holders->all_pids,
 	       "a process in another PID namespace holds it, or one that /proc hides");
 	reason(notes, holders->refused,
@@ -155,35 +168,40 @@ static void note_rest(struct who_notes *notes, const struct holders *holders,
 
 /* ---- strange processes ----------------------------------------------------------------------- */
 
-static void note_absent(struct who_notes *notes, const struct holders *holders,
+static void note_absent(struct who_notes *notes, const struct who *who,
 			const struct holders_device *device, const struct holder *holder)
 {
-	const struct openers openers = openers_of(holders, device);
+	const struct holders *holders = who->holders;
+	const struct openers openers = openers_of(who, device);
 	struct string *what = say(notes, next_command(holders, &openers));
 
 	string_append_format(what, "NVML lists process %u, which is not in /proc", holder->pid);
-	if (openers.unlisted)
+	if (openers.shown)
 		string_append_format(what, "; process %u has the device open and is not listed",
 				     openers.first);
+	else if (openers.unlisted)
+		string_append_text(what, "; a process that is left out here has the device open"
+					 " and is not listed");
 	reason(notes, openers.unlisted,
 	       "it has ended, and a child or another process keeps its descriptors");
 	reason(notes, !holders->all_pids, "it is in another PID namespace, or /proc hides it");
 	reason(notes, true, "it has just ended");
 }
 
-static void note_processes(struct who_notes *notes, const struct holders *holders,
+static void note_processes(struct who_notes *notes, const struct who *who,
 			   const struct holders_device *device)
 {
+	const struct holders *holders = who->holders;
 	uint32_t i;
 
 	for (i = device->first; i < device->first + device->count; i++) {
 		const struct holding *holding = &holders->holdings[i];
 		const struct holder *holder = &holders->holders[holding->holder];
 
-		if (!holding->listed)
+		if (!holding->listed || who->processes[holding->holder].left_out)
 			continue;
 		if (!holder->present) {
-			note_absent(notes, holders, device, holder);
+			note_absent(notes, who, device, holder);
 		} else if (holder->info.zombie) {
 			string_append_format(
 				say(notes, "ps -eLo pid,tid,ppid,stat,wchan:32,comm | grep -w Z"),
@@ -277,8 +295,8 @@ void who_notes_make(struct who_notes *notes, const struct who *who, int64_t plac
 		return;
 	}
 	note_results(notes, holders_nvml(holders, device));
-	note_rest(notes, holders, device);
-	note_processes(notes, holders, device);
+	note_rest(notes, who, device);
+	note_processes(notes, who, device);
 }
 
 void who_notes_fini(struct who_notes *notes)

@@ -146,7 +146,7 @@ static void row_left_out(struct document *document, const struct who *who,
 	char words[sizeof("( processes left out)") + STRING_NUMBER_BYTES];
 	uint64_t bytes = 0;
 	uint32_t i, count = 0;
-	bool known = false;
+	bool known = true;
 
 	for (i = device->first; i < device->first + device->count; i++) {
 		const struct holding *holding = &who->holders->holdings[i];
@@ -154,7 +154,7 @@ static void row_left_out(struct document *document, const struct who *who,
 		if (!who->processes[holding->holder].left_out || holding->elsewhere)
 			continue;
 		count++;
-		known |= holding->has_used;
+		known &= holding->has_used;
 		bytes += holding->has_used ? holding->used_bytes : 0;
 	}
 	snprintf(words, sizeof(words), "(%u process%s left out)", count, count == 1 ? "" : "es");

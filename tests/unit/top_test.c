@@ -341,6 +341,38 @@ static void test_hostile_names(void **state)
 	topped_close(&topped);
 }
 
+static void assert_empty(const struct top *top, uint64_t hidden, const char *wanted)
+{
+	const struct top_status status = { .hidden = hidden };
+	struct string out = { 0 };
+
+	top_words_empty(&out, top, &status);
+	string_append_char(&out, '\0');
+	assert_string_equal(out.bytes, wanted);
+	string_fini(&out);
+}
+
+/* One that an agent does not show may be what was asked for. */
+static void test_why_nothing_is_shown(void **state)
+{
+	const struct process_selection bobs = { .user = "bob" };
+	struct top top = { .selection = &bobs };
+
+	(void)state;
+	assert_empty(&top, 0, "No traced process has called CUDA.");
+	assert_empty(&top, 1,
+		     "No process of yours is traced; 1 process of another user is hidden. Root and"
+		     " members of the group memscope see all.");
+	top.left_out = 1;
+	assert_empty(&top, 0, "No process that has called CUDA is user bob.");
+	assert_empty(&top, 1,
+		     "No process of yours that has called CUDA is user bob; 1 process of another"
+		     " user is hidden. Root and members of the group memscope see all.");
+	assert_empty(&top, 2,
+		     "No process of yours that has called CUDA is user bob; 2 processes of other"
+		     " users are hidden. Root and members of the group memscope see all.");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_devices_without_nvml),
 		cmocka_unit_test(test_plain_text),
 		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_why_nothing_is_shown),
 	};
 
 	return unit_run("top", tests);

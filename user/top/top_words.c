@@ -58,16 +58,19 @@ void top_words_interval(struct string *out, const struct top *top, const struct 
 void top_words_empty(struct string *out, const struct top *top, const struct top_status *status)
 {
 	if (top->left_out) {
-		string_append_text(out, "No process that has called CUDA is ");
+		string_append_format(out, "No process %sthat has called CUDA is ",
+				     status->hidden ? "of yours " : "");
 		process_selection_append(out, top->selection);
-		string_append_text(out, ".");
-		return;
+	} else if (status->hidden) {
+		string_append_text(out, "No process of yours is traced");
+	} else {
+		string_append_text(out, "No traced process has called CUDA");
 	}
 	if (!status->hidden) {
-		string_append_text(out, "No traced process has called CUDA.");
+		string_append_char(out, '.');
 		return;
 	}
-	string_append_text(out, "No process of yours is traced; ");
+	string_append_text(out, "; ");
 	string_append_count(out, status->hidden, "process", "processes");
 	string_append_text(out, status->hidden == 1 ? " of another user is hidden." :
 						      " of other users are hidden.");

@@ -172,16 +172,28 @@ static bool has_all_in_files(const struct live *live, const struct ms_process *f
 		if (parent->attachments[i].functions &&
 		    (!parent->attachments[i].shared ||
 		     attachment_since(&parent->attachments[i]) > fork->event.ts_ns))
-			return !parent->mapped;
+			return false;
 	return true;
+}
+
+static void note_unseen(struct live *live, const struct ms_process *fork)
+{
+	const pid_t pid = (pid_t)fork->child_pid, parent = (pid_t)fork->event.pid;
+	const struct target *target = targets_find(&live->targets, parent);
+
+	if (has_all_in_files(live, fork))
+		return;
+	if (!target || target->mapped)
+		targets_unseen(&live->targets, pid);
+	else
+		targets_unseen_perhaps(&live->targets, pid, parent, fork->event.ts_ns);
 }
 
 void live_child_gone(struct live *live, const struct ms_process *fork)
 {
 	struct ms_process child = *fork;
 
-	if (!has_all_in_files(live, fork))
-		targets_unseen(&live->targets, (pid_t)fork->child_pid);
+	note_unseen(live, fork);
 	child.event.pid = child.event.tid = fork->child_pid;
 	child.event.start_ns = fork->child_start_ns;
 	child.value = 0;

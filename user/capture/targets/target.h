@@ -78,6 +78,9 @@ struct target_ended {
 	 * called.
 	 */
 	bool unseen;
+	/* The same, if its parent had a driver by `forked_ns`, which is yet to be heard; or 0. */
+	pid_t parent;
+	uint64_t forked_ns;
 };
 
 #define TARGETS_ENDED 1024
@@ -193,6 +196,11 @@ void targets_add_ended(struct targets *targets, pid_t pid, const struct target *
  * not: it is counted as missed, unless it has been, or executes a program before it ends.
  */
 void targets_unseen(struct targets *targets, pid_t pid);
+/*
+ * The same of one that was forked at `forked_ns`, if it turns out that its parent had mapped a
+ * driver by then: records of what is mapped may be read later than those of forks.
+ */
+void targets_unseen_perhaps(struct targets *targets, pid_t pid, pid_t parent, uint64_t forked_ns);
 /* It has executed a program, or ended. */
 void targets_unseen_changed(struct targets *targets, pid_t pid, bool executed);
 

@@ -159,14 +159,17 @@ static bool is_still_mapped(pid_t pid, const struct library *library,
 	return proc_each_mapping(pid, is_same, &same) == 1;
 }
 
+static void judge_children(struct targets *targets, const struct library *library, pid_t parent,
+			   uint64_t mapped_ns);
+
 void target_mapped_late(struct targets *targets, struct target *target,
 			const struct proc_mapping *mapping, uint64_t mapped_ns, bool last)
 {
-	const struct library *library =
-		target->missed ? NULL : find_library(targets, mapping, last);
+	const struct library *library = find_library(targets, mapping, last);
 	const struct target_probes probes = probes_of(target);
 
-	if (!library || !may_have_called(targets, &probes, library, mapped_ns))
+	judge_children(targets, library, target->pid, mapped_ns);
+	if (target->missed || !library || !may_have_called(targets, &probes, library, mapped_ns))
 		return;
 	if (!last && is_still_mapped(target->pid, library, mapping))
 		return;
@@ -227,6 +230,7 @@ void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
 	if ((!ended && !in_scope) || (!(last && in_scope) && !is_gone(pid)))
 		return;
 	library = find_library(targets, mapping, last);
+	judge_children(targets, library, pid, mapped_ns);
 	if (!library)
 		return;
 	if (!ended)
@@ -239,6 +243,33 @@ void targets_mapped_late(struct targets *targets, pid_t pid, bool in_scope,
 	targets->missed++;
 }
 
+static void miss(struct targets *targets, struct target_ended *ended)
+{
+	if (!ended->missed)
+		targets->missed++;
+	ended->missed = true;
+}
+
+/* Those that the process forked after that, and that were gone before anybody looked. */
+static void judge_children(struct targets *targets, const struct library *library, pid_t parent,
+			   uint64_t mapped_ns)
+{
+	size_t i;
+
+	if (!library || (!wants(targets, library, MS_LAYER_DRIVER) &&
+			 !wants(targets, library, MS_LAYER_RUNTIME)))
+		return;
+	for (i = 0; i < TARGETS_ENDED; i++) {
+		struct target_ended *ended = &targets->ended[i];
+
+		if (ended->parent != parent || ended->forked_ns <= mapped_ns)
+			continue;
+		ended->parent = 0;
+		targets->mapped = true;
+		miss(targets, ended);
+	}
+}
+
 void targets_unseen(struct targets *targets, pid_t pid)
 {
 	struct target_ended *ended = find_ended(targets, pid);
@@ -247,15 +278,25 @@ void targets_unseen(struct targets *targets, pid_t pid)
 		ended->unseen = !ended->missed;
 }
 
+void targets_unseen_perhaps(struct targets *targets, pid_t pid, pid_t parent, uint64_t forked_ns)
+{
+	struct target_ended *ended = find_ended(targets, pid);
+
+	if (!ended)
+		return;
+	ended->parent = parent;
+	ended->forked_ns = forked_ns;
+}
+
 void targets_unseen_changed(struct targets *targets, pid_t pid, bool executed)
 {
 	struct target_ended *ended = find_ended(targets, pid);
 
+	if (ended && executed)
+		ended->parent = 0;
 	if (!ended || !ended->unseen)
 		return;
 	ended->unseen = false;
-	if (executed || ended->missed)
-		return;
-	ended->missed = true;
-	targets->missed++;
+	if (!executed)
+		miss(targets, ended);
 }

@@ -197,6 +197,37 @@ static void test_gates(void **state)
 	diffs_done(&diffs);
 }
 
+/* As without -f, if the program does it all in a child. */
+static void assert_growth_is_unknown(bool a_has_calls, const char *text)
+{
+	struct string why = { 0 };
+	struct gate gate = { 0 };
+	struct gate_result result;
+	struct diffs diffs;
+
+	diffs_begin(&diffs);
+	add_process(&diffs.a, PID, "train");
+	add_process(&diffs.b, PID, "train");
+	if (a_has_calls)
+		add_alloc(&diffs.a, PID, "cudaMalloc", MIB);
+	diffs_end(&diffs);
+	assert_int_equal(gate_add(&gate, "growth=16M", ~0u, &why), 0);
+	result = diff_judge(&gate.list[0], diffs.diff);
+	assert_int_equal(result.outcome, GATE_UNKNOWN);
+	diff_append_result(&why, &gate.list[0], diffs.diff, &result);
+	assert_true(says(&why, text));
+	string_fini(&why);
+	diffs_done(&diffs);
+}
+
+static void test_nothing_grows_where_nothing_was_recorded(void **state)
+{
+	(void)state;
+	assert_growth_is_unknown(true, "growth could not be looked for: no call was recorded in B");
+	assert_growth_is_unknown(false,
+				 "growth could not be looked for: no call was recorded in A");
+}
+
 static void run_leak(struct side *side, uint64_t bytes)
 {
 	int i;
@@ -237,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_a_peak_is_of_one_moment),
 		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_nothing_grows_where_nothing_was_recorded),
 		cmocka_unit_test(test_a_leak_that_grew),
 	};
 

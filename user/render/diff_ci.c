@@ -52,6 +52,8 @@ void diff_append_result(struct string *out, const struct gate_condition *conditi
 {
 	if (result->outcome == GATE_FAILED)
 		append_failure(out, condition, diff, result);
+	else if (result->outcome == GATE_UNKNOWN && condition->growth_bytes)
+		string_append_format(out, "growth could not be looked for: %s", result->why);
 	else if (result->outcome == GATE_UNKNOWN)
 		string_append_format(out, "%s could not be looked for in B: %s",
 				     finding_rule_name(result->blind), result->why);

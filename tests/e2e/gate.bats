@@ -36,7 +36,7 @@ record_puppet() {
 	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
 	# In a second or two, nothing is sure.
 	run -9 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope
-	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time ("*"; leak-time is 1 s); add unknown=pass to let this pass, record for longer, set --threshold leak-time=TIME, or ask for growth=SIZE or left=SIZE"* ]]
+	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time ("*"; leak-time is 1 s); add unknown=pass to let this pass, record for longer, or ask for left=SIZE or peak=SIZE"* ]]
 	[[ ${stderr##*$'\n'} == *": --fail-on: nothing was found, but not everything could be checked; the exit code is 9, and not 8"* ]]
 	# What is found counts more.
 	run -8 --separate-stderr report --fail-on "leak-growth>=high,leak-growth>=low" -o out.md leak.mscope

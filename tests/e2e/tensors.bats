@@ -227,8 +227,9 @@ estimates() {
 	record --tensors=all --stacks=alloc -o all.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" lines > did
 	"$MEMSCOPE" report -f json all.mscope > report.json
 	jq -e '[.recordings[0].tensor_sites[].live_error_bytes] | max == 0' report.json
-	# On a busy machine stacks end early until there are tables: a line has less then, but never more.
-	estimates | awk '$2 != $4 || $3 != $6 { wrong++ } $2 < $4 || $3 < $6 { above++ } END { exit NR < 90 || wrong > 10 || above }'
+	# Of 100 lines. On a busy machine stacks end early until there are tables: the first lines are not
+	# known then, and one may have less than it has; none has more.
+	estimates | awk '$2 != $4 || $3 != $6 { wrong++ } $2 < $4 || $3 < $6 { above++ } END { exit NR < 80 || wrong > 3 || above }'
 }
 
 @test "a cache that grows is no leak, if the tensors in it are known; else it may be one" {

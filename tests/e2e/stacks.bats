@@ -4,6 +4,18 @@
 
 load helpers
 
+# Whether the processes that read files for the trace wait for something to do: a look says it only of
+# that moment, so it is looked five times.
+readers_wait() {
+	local i child
+	for i in 1 2 3 4 5; do
+		sleep 0.02
+		for child in $(pgrep -P "$TRACE_PID" -x memscope-files); do
+			[[ $(< "/proc/$child/stat") == *") S "* ]] || return 1
+		done
+	done
+}
+
 # Starts the workload, and a trace of it once it waits; sets OTHER_PID and TRACE_PID. Descriptor 6 leads to it.
 stacks_start() {
 	local command=trace
@@ -22,8 +34,8 @@ stacks_start() {
 	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
 	# shellcheck disable=SC2086 # may be empty
 	in_background_tracing TRACE_PID tool.log "$MEMSCOPE" "$command" $MASK "$@" -v -p "$OTHER_PID" 6>&-
-	# The tables of its files are made meanwhile.
-	[[ $* != *--stack* ]] || wait_for 'grep -q "tables of all files are made" tool.log'
+	# The tables of its files are made meanwhile, and its lines are read: a frame that is seen before has none.
+	[[ $* != *--stack* ]] || wait_for 'grep -q "tables of all files are made" tool.log && readers_wait'
 }
 
 stacks_end() {
@@ -189,7 +201,9 @@ jit_functions() {
 	in_background_tracing TRACE_PID tool.log "$MEMSCOPE" trace $MASK --stack --stack-frames=native --json \
 		-o events.jsonl -v -p "$OTHER_PID" 6>&-
 	wait_for 'grep -q "tables of all files are made" tool.log'
+	local map=/tmp/perf-$OTHER_PID.map
 	stacks_let_go
+	rm -f "$map"
 	jq -r 'select(.type == "stack") | [.frames[] | .function // ""] | join(" ")' events.jsonl > functions.txt
 }
 

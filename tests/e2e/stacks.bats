@@ -84,6 +84,11 @@ stacks_end() {
 	assert_equal "$(awk '!/^#/ { sum += $NF } END { print sum }' run.folded)" 84980
 	"$MEMSCOPE" export -f pprof -o run.pb.gz run.mscope
 	"$ROOT/tests/e2e/export_reader.py" pprof run.pb.gz report.json
+	for format in perfetto chrome; do
+		"$MEMSCOPE" export -f $format -o run.$format run.mscope
+		"$ROOT/tests/e2e/export_reader.py" $format run.$format report.json events.jsonl > counts
+		grep -qx "10 allocations with call stacks" counts
+	done
 }
 
 @test "below the line of a call there are its frames, like those of strace -k" {

@@ -4,20 +4,27 @@
  * export/traces.h tells, event by event. Times are microseconds with three decimals.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "export/export.h"
 #include "export/owners.h"
+#include "export/trace_stacks.h"
 #include "export/traces.h"
 #include "render/json.h"
 #include "render/record_field.h"
+#include "render/stack_words.h"
 
 struct chrome {
 	struct traces traces;
 	struct json json;
 	struct string safe;
+	struct map frames;       /* of one recording: a frame below another -> its number, below */
+	size_t frames_recording; /* which one */
+	uint64_t frames_count;   /* of all recordings */
+	struct string frames_texts; /* what `stackFrames` is to hold */
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -195,9 +202,97 @@ static void put_field(void *context, size_t field, struct field_value value)
 	json_put_field(context, fields[field].name, fields[field].kind, value);
 }
 
+/* The lines that tell the call stack apart, for viewers that do not know of stackFrames. */
+static void put_stack_texts(struct chrome *export, const struct stack *stack)
+{
+	enum trace_stack_text text;
+
+	for (text = 0; text < TRACE_STACK_FRAMES; text++) {
+		string_restart(&export->safe, &export->traces.err);
+		trace_stacks_append(&export->safe, &export->traces, stack, text);
+		if (!export->safe.length)
+			continue;
+		json_name(&export->json, trace_stack_names[text]);
+		put_made(export);
+	}
+}
+
 static void put_fields(struct chrome *export, const struct traces_slice *slice)
 {
+	const struct stack *stack = trace_stacks_of(&export->traces, slice);
+
 	traces_fields(&export->traces, slice, put_field, &export->json);
+	if (stack)
+		put_stack_texts(export, stack);
+}
+
+/* ---- call stacks ----------------------------------------------------------------------------- */
+
+/* A tree of frames, whose root is where threads begin, is written behind the events. */
+#define FRAMES_MAX 65536
+
+static void tell_frame(struct chrome *export, uint64_t number, uint64_t parent,
+		       const struct frame *frame)
+{
+	struct json json = { .out = &export->frames_texts, .comma = number > 1 };
+	char name[24];
+
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)number);
+	json_name(&json, name);
+	json_open(&json, '{');
+	string_restart(&export->safe, &export->traces.err);
+	stack_words_append(&export->safe, frame);
+	json_name(&json, "name");
+	json_text(&json, export->safe.bytes, export->safe.length);
+	if (parent) {
+		snprintf(name, sizeof(name), "%llu", (unsigned long long)parent);
+		json_put_text(&json, "parent", name);
+	}
+	json_close(&json, '}');
+}
+
+/* The number of a frame that was called by the other; 0: there are too many. */
+static uint64_t frame_number(struct chrome *export, uint64_t parent, const struct frame *frame)
+{
+	const uint64_t key = parent << 32 | (frame ? frame->id : 0);
+	const uint64_t *found = map_get(&export->frames, key);
+
+	if (found)
+		return *found;
+	if (export->frames_count == FRAMES_MAX)
+		return 0;
+	export->frames_count++;
+	if (map_set(&export->frames, key, export->frames_count))
+		export->traces.err = -ENOMEM;
+	tell_frame(export, export->frames_count, parent, frame);
+	return export->frames_count;
+}
+
+/* The number of the call's innermost frame; 0: it has no call stack, or there are too many. */
+static uint64_t stack_number(struct chrome *export, const struct traces_slice *slice)
+{
+	const struct stacks *stacks = &export->traces.recording->state->stacks;
+	const struct stack *stack = trace_stacks_of(&export->traces, slice);
+	uint64_t number = 0;
+	size_t i;
+
+	if (export->frames_recording != export->traces.recordings)
+		map_fini(&export->frames);
+	export->frames_recording = export->traces.recordings;
+	for (i = stack ? stack->count : 0; i; i--) {
+		number = frame_number(export, number, stacks_frame(stacks, stack, i - 1));
+		if (!number)
+			return 0;
+	}
+	return number;
+}
+
+static void put_stack(struct chrome *export, const struct traces_slice *slice)
+{
+	const uint64_t number = stack_number(export, slice);
+
+	if (number)
+		json_put_u64(&export->json, "sf", number);
 }
 
 /* The same; `phase`: s begins, t goes on. */
@@ -243,6 +338,7 @@ static void put_slice(struct traces *traces, const struct traces_thread *thread,
 	json_put_text(json, "cat", probe_op_name(probe->spec.op));
 	put_time(export, slice->begin_ns);
 	put_us(json, "dur", dur_ns > INT64_MAX ? INT64_MAX : (int64_t)dur_ns);
+	put_stack(export, slice);
 	json_name(json, "args");
 	json_open(json, '{');
 	put_fields(export, slice);
@@ -317,6 +413,8 @@ static void put_instant(struct traces *traces, const struct traces_instant *inst
 	json_put_text(json, "s", instant->thread ? "t" : instant->process ? "p" : "g");
 	json_put_text(json, "name", instant->name);
 	put_time(export, instant->ts_ns);
+	if (instant->slice)
+		put_stack(export, instant->slice);
 	json_name(json, "args");
 	json_open(json, '{');
 	if (instant->key)
@@ -348,6 +446,8 @@ static void free_chrome(struct sink *sink)
 
 	traces_fini(&export->traces);
 	string_fini(&export->safe);
+	string_fini(&export->frames_texts);
+	map_fini(&export->frames);
 	free(export);
 }
 
@@ -383,6 +483,12 @@ static int finish_chrome(struct sink *sink, const struct report *report)
 	int err;
 
 	json_close(json, ']');
+	if (export->frames_count) {
+		json_name(json, "stackFrames");
+		json_open(json, '{');
+		string_append(json->out, export->frames_texts.bytes, export->frames_texts.length);
+		json_close(json, '}');
+	}
 	json_name(json, "otherData");
 	json_open(json, '{');
 	json_put_text(json, "recorded_by", "memscope-bpf " MEMSCOPE_VERSION);
@@ -396,6 +502,7 @@ static int finish_chrome(struct sink *sink, const struct report *report)
 	string_append_char(json->out, '\n');
 	string_restart(&export->safe, &export->traces.err);
 	string_restart(&export->traces.scratch, &export->traces.err);
+	string_restart(&export->frames_texts, &export->traces.err);
 	err = err ? err : export->traces.err;
 	if (err == -ENOMEM)
 		log_error("not enough memory");

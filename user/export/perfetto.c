@@ -12,38 +12,15 @@
 #include "export/export.h"
 #include "export/owners.h"
 #include "export/perfetto_fields.h"
+#include "export/perfetto_packets.h"
 #include "export/traces.h"
 #include "export/protobuf.h"
 #include "render/record_field.h"
 #include "render/report_words.h"
 
-#define SEQUENCE 1
 #define WHOLE_TRACK 1 /* the recording itself */
-#define FIELD_NUMBER(place) ((place) + 1)
-#define RECORD_FIELD_NUMBER(place) (FIELD_NUMBER(fields_count) + (place))
 
-struct perfetto {
-	struct traces traces;
-	struct map names; /* of events: pointer -> its number in this sequence */
-	struct map texts; /* values of annotations, likewise */
-	struct string annotations, safe;
-	bool begun, has_whole;
-};
-
-/* ---- packets --------------------------------------------------------------------------------- */
-
-static struct string *out_of(struct perfetto *export)
-{
-	return &export->traces.writer->text;
-}
-
-static size_t begin_packet(struct perfetto *export)
-{
-	size_t packet = protobuf_begin(out_of(export), TRACE_PACKET);
-
-	protobuf_put_u64(out_of(export), PACKET_SEQUENCE_ID, SEQUENCE);
-	return packet;
-}
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static bool is_on_wall(const struct perfetto *export)
 {
@@ -61,66 +38,10 @@ static void put_time(struct perfetto *export, uint64_t ts_ns)
 	protobuf_put_u64(out_of(export), PACKET_CLOCK_ID, wall ? CLOCK_REAL : CLOCK_MONO);
 }
 
-static void put_interned(struct string *out, uint32_t field, uint64_t number, const char *text)
-{
-	size_t entry = protobuf_begin(out, field);
-
-	protobuf_put_u64(out, INTERNED_IID, number);
-	protobuf_put_text(out, INTERNED_TEXT, text);
-	protobuf_end(out, entry);
-}
-
-/* Names of fields have their places as numbers: those of calls, then those of activities. */
-static void clear_interned(struct perfetto *export, bool first)
-{
-	struct string *out = out_of(export);
-	size_t packet = begin_packet(export), data, i;
-
-	if (first)
-		protobuf_put_u64(out, PACKET_FIRST_ON_SEQUENCE, 1);
-	protobuf_put_u64(out, PACKET_SEQUENCE_FLAGS, FLAG_STATE_CLEARED);
-	data = protobuf_begin(out, PACKET_INTERNED_DATA);
-	for (i = 0; i < fields_count; i++)
-		put_interned(out, INTERNED_ANNOTATION_NAMES, FIELD_NUMBER(i), fields[i].name);
-	for (i = 0; i < record_fields_count; i++)
-		if (record_fields[i].type == MS_TYPE_ACTIVITY)
-			put_interned(out, INTERNED_ANNOTATION_NAMES, RECORD_FIELD_NUMBER(i),
-				     record_fields[i].name);
-	protobuf_end(out, data);
-	protobuf_end(out, packet);
-	map_fini(&export->names);
-	map_fini(&export->texts);
-}
-
-/* The number of a text that stays where it is; told before it is used. */
-static uint64_t intern(struct perfetto *export, struct map *numbers, uint32_t field,
-		       const char *text, size_t length)
-{
-	struct string *out = out_of(export);
-	const uint64_t *found = map_get(numbers, (uintptr_t)text);
-	const uint64_t number = numbers->count + 1;
-	size_t packet, data, entry;
-
-	if (found)
-		return *found;
-	if (map_set(numbers, (uintptr_t)text, number))
-		export->traces.err = -ENOMEM;
-	string_restart(&export->safe, &export->traces.err);
-	field_append_safe(&export->safe, text, length);
-	packet = begin_packet(export);
-	data = protobuf_begin(out, PACKET_INTERNED_DATA);
-	entry = protobuf_begin(out, field);
-	protobuf_put_u64(out, INTERNED_IID, number);
-	protobuf_put_bytes(out, INTERNED_TEXT, export->safe.bytes, export->safe.length);
-	protobuf_end(out, entry);
-	protobuf_end(out, data);
-	protobuf_end(out, packet);
-	return number;
-}
-
 static uint64_t intern_name(struct perfetto *export, const char *name)
 {
-	return intern(export, &export->names, INTERNED_EVENT_NAMES, name, strlen(name));
+	return perfetto_packets_intern(export, &export->names, INTERNED_EVENT_NAMES, name,
+				       strlen(name));
 }
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
@@ -138,7 +59,7 @@ static void put_snapshot(struct perfetto *export)
 {
 	const struct report_coverage *coverage = &export->traces.recording->coverage;
 	struct string *out = out_of(export);
-	size_t packet = begin_packet(export);
+	size_t packet = perfetto_packets_begin(export);
 	size_t snapshot = protobuf_begin(out, PACKET_CLOCK_SNAPSHOT);
 
 	put_clock(out, CLOCK_MONO, coverage->account.first_ts_ns);
@@ -161,18 +82,18 @@ static void begin(struct traces *traces)
 		return;
 	export->begun = true;
 	put_snapshot(export);
-	clear_interned(export, true);
+	perfetto_packets_clear(export, true);
 }
 
 static void lost(struct traces *traces)
 {
 	struct perfetto *export = (struct perfetto *)traces;
-	size_t packet = begin_packet(export);
+	size_t packet = perfetto_packets_begin(export);
 
 	protobuf_put_u64(out_of(export), PACKET_PREVIOUS_DROPPED, 1);
 	protobuf_end(out_of(export), packet);
 	/* Readers take nothing for granted that was interned before. */
-	clear_interned(export, false);
+	perfetto_packets_clear(export, false);
 }
 
 /* ---- traces ---------------------------------------------------------------------------------- */
@@ -181,7 +102,7 @@ static size_t begin_track(struct perfetto *export, size_t *packet, uint64_t uuid
 {
 	size_t track;
 
-	*packet = begin_packet(export);
+	*packet = perfetto_packets_begin(export);
 	track = protobuf_begin(out_of(export), PACKET_TRACK_DESCRIPTOR);
 	protobuf_put_u64(out_of(export), TRACK_UUID, uuid);
 	return track;
@@ -289,7 +210,7 @@ static size_t begin_event(struct perfetto *export, size_t *packet, uint64_t ts_n
 	struct string *out = out_of(export);
 	size_t event;
 
-	*packet = begin_packet(export);
+	*packet = perfetto_packets_begin(export);
 	put_time(export, ts_ns);
 	protobuf_put_u64(out, PACKET_SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
 	event = protobuf_begin(out, PACKET_TRACK_EVENT);
@@ -334,8 +255,8 @@ static void put_text_value(struct perfetto *export, struct string *out, struct f
 		return;
 	}
 	protobuf_put_u64(out, ANNOTATION_STRING_IID,
-			 intern(export, &export->texts, INTERNED_STRINGS, value.text,
-				value.length));
+			 perfetto_packets_intern(export, &export->texts, INTERNED_STRINGS,
+						 value.text, value.length));
 }
 
 /* In words, as there is no type for it. */
@@ -402,10 +323,31 @@ static void put_activity_field(void *context, size_t field, struct field_value v
 	put_annotation(context, RECORD_FIELD_NUMBER(field), record_fields[field].kind, value);
 }
 
+static void put_stack(struct perfetto *export, const struct stack *stack)
+{
+	enum trace_stack_text text;
+
+	for (text = 0; text < TRACE_STACK_TEXTS; text++) {
+		const uint64_t number = perfetto_packets_intern_stack(export, stack, text);
+		size_t annotation;
+
+		if (!number)
+			continue;
+		annotation = protobuf_begin(&export->annotations, EVENT_ANNOTATIONS);
+		protobuf_put_u64(&export->annotations, ANNOTATION_NAME_IID, STACK_NUMBER(text));
+		protobuf_put_u64(&export->annotations, ANNOTATION_STRING_IID, number);
+		protobuf_end(&export->annotations, annotation);
+	}
+}
+
 static void make_annotations(struct perfetto *export, const struct traces_slice *slice)
 {
+	const struct stack *stack = trace_stacks_of(&export->traces, slice);
+
 	string_restart(&export->annotations, &export->traces.err);
 	traces_fields(&export->traces, slice, put_field, export);
+	if (stack)
+		put_stack(export, stack);
 	if (export->annotations.failed)
 		export->traces.err = -ENOMEM;
 }

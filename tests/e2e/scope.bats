@@ -106,6 +106,57 @@ unnoticed() {
 	assert_equal "$(seen)" "[[6,6,0],[7,7,0]]"
 }
 
+# Makes one in each of two hierarchies of version 1, both of the path $GROUP.
+cgroups_of_one_path() {
+	local hierarchy
+
+	GROUP=/memscope-test-$$-$RANDOM
+	for hierarchy in pids freezer; do
+		mkdir "/sys/fs/cgroup/$hierarchy$GROUP" || skip "there are no cgroups of version 1 here"
+	done
+}
+
+# The workload, N = $1, in a cgroup.
+scoped_in() {
+	sh -c "echo \$\$ > $2/cgroup.procs; exec '$PWD/scoped' $1"
+}
+
+@test "--cgroup: a directory is of one hierarchy, a path of any" {
+	local path
+
+	cgroups_of_one_path
+	for path in /sys/fs/cgroup/freezer$GROUP $GROUP; do
+		trace_start --cgroup "$path"
+		scoped_in 5 "/sys/fs/cgroup/pids$GROUP"
+		scoped_in 6 "/sys/fs/cgroup/freezer$GROUP"
+		sleep 0.3
+		trace_stop
+		seen >> seen.txt
+	done
+	rmdir "/sys/fs/cgroup/pids$GROUP" "/sys/fs/cgroup/freezer$GROUP"
+	assert_equal "$(cat seen.txt)" "[[6,6,0]]"$'\n'"[[5,5,0],[6,6,0]]"
+}
+
+@test "--cgroup: record and report understand the same words" {
+	local path
+
+	cgroups_of_one_path
+	mkdir "/sys/fs/cgroup/freezer$GROUP-other"
+	for path in /sys/fs/cgroup/freezer$GROUP-other/ "$GROUP-other" /sys/fs/cgroup/pids$GROUP "$GROUP"; do
+		rm -f a.mscope
+		tool_start record RECORD_PID -o a.mscope --cgroup "$path"
+		# In one of each hierarchy.
+		sh -c "echo \$\$ > /sys/fs/cgroup/pids$GROUP/cgroup.procs
+			echo \$\$ > /sys/fs/cgroup/freezer$GROUP-other/cgroup.procs; exec '$PWD/scoped' 5"
+		sleep 0.3
+		kill -INT "$RECORD_PID"
+		tool_wait record RECORD_PID
+		"$MEMSCOPE" report --json --cgroup "$path" a.mscope | jq -c '[.recordings[0].processes[].comm]' >> seen.txt
+	done
+	rmdir /sys/fs/cgroup/*"$GROUP" "/sys/fs/cgroup/freezer$GROUP-other"
+	assert_equal "$(sort seen.txt | uniq -c | xargs)" '4 [scoped]'
+}
+
 # $2 processes that begin at once in a cgroup of their own, $3...: environment of the tool, $1: its option.
 # Each is seen, or counted as one that was missed.
 starts_at_once() {

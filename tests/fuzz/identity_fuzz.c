@@ -51,10 +51,11 @@ static void check_word(const char *text, size_t bytes)
 
 static void check_cgroup(char *text)
 {
+	const struct process_facts_wish wish = { .cgroup = "/a" };
 	static struct process_facts facts;
 
 	memset(&facts, 0, sizeof(facts));
-	process_facts_cgroup(text, &facts);
+	process_facts_cgroup(text, &wish, &facts);
 	check(strnlen(facts.cgroup, sizeof(facts.cgroup)) < sizeof(facts.cgroup));
 	check_word(facts.container.id, sizeof(facts.container.id));
 	check_word(facts.container.runtime, sizeof(facts.container.runtime));

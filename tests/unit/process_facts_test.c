@@ -145,16 +145,22 @@ static void test_status(void **state)
 	assert_false(facts.has_status);
 }
 
-static void expect_cgroup(const char *text, const char *expected, const char *runtime)
+static void expect_wished(const char *text, const char *wished, const char *expected,
+			  const char *runtime)
 {
 	static struct process_facts facts;
 	char copy[256];
 
 	facts = (struct process_facts){ 0 };
 	snprintf(copy, sizeof(copy), "%s", text);
-	process_facts_cgroup(copy, &facts);
+	process_facts_cgroup(copy, &(struct process_facts_wish){ .cgroup = wished }, &facts);
 	assert_string_equal(facts.cgroup, expected);
 	assert_string_equal(facts.container.runtime, runtime);
+}
+
+static void expect_cgroup(const char *text, const char *expected, const char *runtime)
+{
+	expect_wished(text, NULL, expected, runtime);
 }
 
 static void test_cgroups(void **state)
@@ -170,6 +176,20 @@ static void test_cgroups(void **state)
 	expect_cgroup("", "", "");
 }
 
+/* So that a recording of a cgroup has that in the words in which it was asked for. */
+static void test_the_cgroup_that_was_asked_for(void **state)
+{
+	static const char text[] = "3:pids:/a/b\n2:memory:/m/1\n1:name=systemd:/lxc/b\n0::/m\n";
+
+	(void)state;
+	expect_wished(text, "/m", "/m/1", "lxc");
+	expect_wished(text, "/m/1", "/m/1", "lxc");
+	expect_wished(text, "/a", "/a/b", "lxc");
+	expect_wished(text, "/m/", "/lxc/b", "lxc");
+	expect_wished(text, "/lx", "/lxc/b", "lxc");
+	expect_wished(text, "", "/lxc/b", "lxc");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_an_environment_of_megabytes),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_the_cgroup_that_was_asked_for),
 	};
 
 	return unit_run("process_facts", tests);

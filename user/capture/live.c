@@ -537,6 +537,7 @@ int live_open(struct live **result, const struct live_options *options)
 	live->options = *options;
 	live->identities.lines = options->command_lines;
 	live->identities.containers = options->containers;
+	live->identities.cgroup = options->scope.cgroup;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();
 	live->cgroup_fd = live->gpu_fd = live->nvtx_fd = live->marks_fd = -1;

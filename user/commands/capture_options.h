@@ -105,7 +105,9 @@ int capture_options_check_markers(const struct capture_options *capture);
 	  verb " all processes that use CUDA: those that already run, and those that start later.", \
 	  option_flag, CAPTURE_OPTIONS_AT(at, selection.all) }, \
 	{ 0, "cgroup", "PATH", \
-	  verb " the processes that use CUDA in this cgroup and those below it, now and later.", \
+	  verb " the processes that use CUDA in this cgroup and those below it, now and later. PATH is" \
+	  " as in /proc/PID/cgroup, or its directory below /sys/fs/cgroup, with cgroup v1 that of one" \
+	  " hierarchy.", \
 	  selection_parse_cgroup, CAPTURE_OPTIONS_AT(at, selection) }, \
 	{ 'f', "follow", NULL, verb " the children of the " verbed " processes too.", option_flag, \
 	  CAPTURE_OPTIONS_AT(at, selection.follow) }

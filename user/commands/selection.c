@@ -89,7 +89,18 @@ static bool is_in_any(const char *cgroup)
 	return found;
 }
 
-/* As a directory, "/sys/fs/cgroup/a/b", or as /proc/PID/cgroup has it, "/a/b". */
+static void forget_cgroup(struct selection *selection)
+{
+	free(selection->cgroup);
+	free(selection->hierarchy);
+	selection->cgroup = NULL;
+	selection->hierarchy = NULL;
+}
+
+/*
+ * As a directory, "/sys/fs/cgroup/a/b", or as /proc/PID/cgroup has it, "/a/b". With version 1, a
+ * directory is of one hierarchy, whose name comes first; a path alone is that of any.
+ */
 int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings)
 {
 	struct selection *selection = place(row, settings);
@@ -97,13 +108,16 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 	const char *path = value;
 	size_t length;
 
+	forget_cgroup(selection);
 	if (!strncmp(path, CGROUP_ROOT, root) && (!path[root] || path[root] == '/')) {
 		if (!is_directory(path))
 			return refuse_cgroup(row, value);
 		path += root;
-		/* In cgroup v1, the hierarchy comes first. */
-		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK))
-			path += 1 + strcspn(path + 1, "/");
+		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK)) {
+			length = strcspn(path + 1, "/");
+			selection->hierarchy = strndup(path + 1, length);
+			path += 1 + length;
+		}
 	}
 	length = strlen(path);
 	while (length > 1 && path[length - 1] == '/')
@@ -114,7 +128,6 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 			  row->name, value);
 		return -EINVAL;
 	}
-	free(selection->cgroup);
 	selection->cgroup = strndup(path, length);
 	if (!selection->cgroup)
 		return -ENOMEM;
@@ -381,7 +394,6 @@ uint32_t selection_captured_ops(const struct selection *selection)
 void selection_fini(struct selection *selection)
 {
 	free(selection->pids);
-	free(selection->cgroup);
 	selection->pids = NULL;
-	selection->cgroup = NULL;
+	forget_cgroup(selection);
 }

@@ -21,8 +21,9 @@ struct selection {
 	bool in_processes; /* --attach=process */
 	bool all;
 	bool command_lines;
-	char *cgroup; /* path in its hierarchy; NULL: none */
-	uint32_t ops; /* bit set of enum ms_op; 0: the default */
+	char *cgroup;    /* path in its hierarchy; NULL: none */
+	char *hierarchy; /* name of its directory, if that was given and has one; NULL: any */
+	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
 	uint32_t
 		failed; /* the same: those of which failed calls are shown, too, if there are ops */
 	uint32_t layers; /* bit set of enum ms_layer; 0: both, as far as it pays */

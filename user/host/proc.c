@@ -264,7 +264,29 @@ int proc_read_places(pid_t pid, const struct proc_place *places, size_t count, v
 	return err;
 }
 
-bool proc_in_cgroup(pid_t pid, const char *path)
+/* Its controllers are "cpu,cpuacct", "name=systemd", or, with version 2, none. */
+static bool is_hierarchy(const char *controllers, size_t length, const char *name)
+{
+	static const char named[] = "name=";
+	const size_t name_length = strlen(name);
+	const char *end = controllers + length, *word = controllers, *comma;
+
+	if (!length)
+		return !strcmp(name, "unified");
+	if (length == name_length && !strncmp(controllers, name, length))
+		return true;
+	if (length > strlen(named) && !strncmp(controllers, named, strlen(named)))
+		word += strlen(named);
+	for (; word < end; word = comma + 1) {
+		comma = memchr(word, ',', (size_t)(end - word));
+		comma = comma ? comma : end;
+		if ((size_t)(comma - word) == name_length && !strncmp(word, name, name_length))
+			return true;
+	}
+	return false;
+}
+
+bool proc_in_cgroup(pid_t pid, const char *hierarchy, const char *path)
 {
 	FILE *file = open_file(pid, "cgroup");
 	size_t capacity = 0, length = strlen(path);
@@ -273,10 +295,11 @@ bool proc_in_cgroup(pid_t pid, const char *path)
 
 	/* cgroups(7): hierarchy-ID:controllers:path */
 	while (file && !found && getline(&line, &capacity, file) > 0) {
-		char *own = strchr(line, ':');
+		char *controllers = strchr(line, ':');
+		char *own = controllers ? strchr(++controllers, ':') : NULL;
 
-		own = own ? strchr(own + 1, ':') : NULL;
-		if (!own)
+		if (!own || (hierarchy &&
+			     !is_hierarchy(controllers, (size_t)(own - controllers), hierarchy)))
 			continue;
 		own++;
 		own[strcspn(own, "\n")] = '\0';

@@ -74,8 +74,11 @@ struct proc_place {
  */
 int proc_read_places(pid_t pid, const struct proc_place *places, size_t count, void *bytes);
 
-/* Whether the process is in the cgroup of that path, or in one below it, in any hierarchy. */
-bool proc_in_cgroup(pid_t pid, const char *path);
+/*
+ * Whether the process is in the cgroup of that path, or in one below it, in the hierarchy whose
+ * directory has that name ("pids", "systemd"; "unified" is version 2; NULL: in any).
+ */
+bool proc_in_cgroup(pid_t pid, const char *hierarchy, const char *path);
 
 /* The effective capabilities of this process, as a bit set of CAP_*. */
 uint64_t proc_capabilities(void);

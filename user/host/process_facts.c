@@ -81,12 +81,20 @@ static bool is_better(const char *path, const struct process_facts *facts)
 	return !facts->cgroup[0] || (!facts->cgroup[1] && path[0]);
 }
 
-void process_facts_cgroup(char *text, struct process_facts *facts)
+static bool is_below(const char *path, const char *cgroup)
 {
-	char *line, *rest = text;
+	const size_t length = cgroup ? strlen(cgroup) : 0;
+
+	return length && !strncmp(path, cgroup, length) && (!path[length] || path[length] == '/');
+}
+
+void process_facts_cgroup(char *text, const struct process_facts_wish *wish,
+			  struct process_facts *facts)
+{
+	char *line, *rest = text, *wished = NULL;
 
 	/* HIERARCHY:CONTROLLERS:PATH; of version 2, there is one, "0::PATH". */
-	while (!facts->container.id[0] && (line = strsep(&rest, "\n"))) {
+	while ((line = strsep(&rest, "\n"))) {
 		char *controllers = strchr(line, ':');
 		char *own = controllers ? strchr(controllers + 1, ':') : NULL;
 		struct container container;
@@ -94,11 +102,15 @@ void process_facts_cgroup(char *text, struct process_facts *facts)
 		if (!own)
 			continue;
 		container = container_of_cgroup(++own);
-		if (!container.id[0] && !is_better(own, facts))
+		if (!wished && is_below(own, wish->cgroup))
+			wished = own;
+		if (facts->container.id[0] || (!container.id[0] && !is_better(own, facts)))
 			continue;
 		snprintf(facts->cgroup, sizeof(facts->cgroup), "%s", own);
 		facts->container = container;
 	}
+	if (wished)
+		snprintf(facts->cgroup, sizeof(facts->cgroup), "%s", wished);
 }
 
 void process_facts_environment(const char *text, size_t bytes,
@@ -184,7 +196,7 @@ static void read_all(int directory, const struct process_facts_wish *wish, char 
 	read_exe(directory, facts);
 	read_arguments(directory, wish, bytes, facts);
 	if (read_file(directory, "cgroup", bytes, FILE_MAX_BYTES) > 0)
-		process_facts_cgroup(bytes, facts);
+		process_facts_cgroup(bytes, wish, facts);
 	read_environment(directory, wish, bytes, facts);
 	facts->is_whole = read_exe(directory, facts);
 }

@@ -41,6 +41,7 @@ struct process_facts_wish {
 	const char *const *variables; /* names; at most PROCESS_FACTS_VARIABLES */
 	size_t variables_count;
 	bool line;
+	const char *cgroup; /* if the process is in this one or below it: its path there; or NULL */
 };
 
 /*
@@ -54,10 +55,11 @@ int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_
 
 /*
  * The cgroup and the container from what /proc/PID/cgroup says, which this changes. Of several
- * hierarchies, the first that is of a container counts, else the first in which it is not at the
- * root.
+ * hierarchies, the one that is wished for counts, else the first that is of a container, else the
+ * first in which it is not at the root.
  */
-void process_facts_cgroup(char *text, struct process_facts *facts);
+void process_facts_cgroup(char *text, const struct process_facts_wish *wish,
+			  struct process_facts *facts);
 
 /* What /proc/PID/status says of users, parent and PID namespaces. */
 void process_facts_status(const char *text, struct process_facts *facts);

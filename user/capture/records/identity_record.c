@@ -178,6 +178,7 @@ static bool find_facts(struct identity_maker *maker, const struct ms_event *next
 		.variables = variables,
 		.variables_count = VARIABLES,
 		.line = maker->lines,
+		.cgroup = maker->cgroup,
 	};
 	const struct ms_who *who = whos_find(&maker->whos, (pid_t)next->pid, next->start_ns);
 	const uint64_t now_ns = clock_monotonic_ns();

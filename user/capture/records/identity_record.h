@@ -16,6 +16,7 @@
 struct identity_maker {
 	bool lines;                       /* command lines, too */
 	struct container_map *containers; /* with names; NULL: none has */
+	const char *cgroup;               /* as in struct process_facts_wish */
 	struct whos whos;                 /* what the kernel side has said */
 	struct process_facts facts;       /* the last that were known */
 	struct process_facts read, said;  /* room for the next: of /proc, of the kernel side */

@@ -122,7 +122,8 @@ static void put_path(const char *names, size_t bytes, char *path, size_t room)
 }
 
 /* In the form that /proc/PID/cgroup has; the order, too. */
-static void put_groups(const struct ms_who *who, struct process_facts *facts)
+static void put_groups(const struct ms_who *who, const struct process_facts_wish *wish,
+		       struct process_facts *facts)
 {
 	char old[PROCESS_FACTS_TEXT_BYTES] = "", group[PROCESS_FACTS_TEXT_BYTES] = "/";
 	char text[2 * PROCESS_FACTS_TEXT_BYTES + 16];
@@ -139,7 +140,7 @@ static void put_groups(const struct ms_who *who, struct process_facts *facts)
 		put_path(names, bytes, old, sizeof(old));
 	snprintf(text, sizeof(text), "%s%s%s0::%s", *old ? "1:old:" : "", old, *old ? "\n" : "",
 		 group);
-	process_facts_cgroup(text, facts);
+	process_facts_cgroup(text, wish, facts);
 }
 
 void who_facts(const struct ms_who *who, const struct process_facts_wish *wish,
@@ -161,7 +162,7 @@ void who_facts(const struct ms_who *who, const struct process_facts_wish *wish,
 	text = whole_strings(who, MS_WHO_TEXT_ARGUMENTS, MS_WHO_CUT_ARGUMENTS, &bytes);
 	if (who->known & MS_WHO_ARGUMENTS)
 		process_facts_arguments(text, bytes, wish, facts);
-	put_groups(who, facts);
+	put_groups(who, wish, facts);
 	text = whole_strings(who, MS_WHO_TEXT_ENVIRONMENT, MS_WHO_CUT_ENVIRONMENT, &bytes);
 	if (who->known & MS_WHO_ENVIRONMENT)
 		process_facts_environment(text, bytes, wish, facts);

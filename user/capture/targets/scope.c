@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -39,7 +40,11 @@ int scope_open_cgroup(const struct scope *scope)
 
 	/* Version 2 alone is the root itself ("."). */
 	while (hierarchies && (hierarchy = readdir(hierarchies))) {
-		int fd = open_in(hierarchy->d_name, scope->cgroup, &version2);
+		int fd;
+
+		if (scope->hierarchy && strcmp(scope->hierarchy, hierarchy->d_name) != 0)
+			continue;
+		fd = open_in(hierarchy->d_name, scope->cgroup, &version2);
 
 		if (fd >= 0 && version2 && found < 0) {
 			found = fd;
@@ -59,7 +64,8 @@ int scope_open_cgroup(const struct scope *scope)
 
 bool scope_includes(const struct scope *scope, pid_t pid)
 {
-	return scope->all || (scope->cgroup && proc_in_cgroup(pid, scope->cgroup));
+	return scope->all ||
+	       (scope->cgroup && proc_in_cgroup(pid, scope->hierarchy, scope->cgroup));
 }
 
 bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,

@@ -15,6 +15,7 @@
 struct scope {
 	bool all;
 	const char *cgroup;          /* its path in the hierarchy, "/a/b"; NULL: none */
+	const char *hierarchy;       /* name of its directory, with version 1; NULL: any */
 	pid_t except;                /* a child of ours, which NVML has map the driver; 0: none */
 	const struct policy *policy; /* who of those is not traced after all; NULL: all are */
 };
@@ -27,7 +28,7 @@ static inline bool scope_is_open(const struct scope *scope)
 /*
  * Opens the cgroup's directory in the hierarchy of version 2, by which the kernel side knows it.
  * Returns a descriptor, or -errno: -ENOENT if there is none, -EXDEV if another hierarchy has one
- * of the same path, whose processes are in the scope, too.
+ * of the same path, whose processes are in the scope, too, or alone.
  */
 int scope_open_cgroup(const struct scope *scope);
 

@@ -250,6 +250,19 @@ grandparent_start() {
 	tool_wait trace TRACE_PID
 }
 
+@test "-p: what cannot be looked into keeps no other from being traced, and is no cure" {
+	! head -c 1 /proc/1/maps > first.txt 2> /dev/null || skip "process 1 can be looked into here"
+	puppet_with_cuda
+	"$MEMSCOPE" trace -p "1,$PUPPET_PID" -d 0.1 > out.txt 2> err.txt
+	grep -q "cannot read the mappings of process 1: .*and cannot be traced from here" err.txt
+	grep -q "1 of the 2 processes of -p cannot be traced; going on with the other$" err.txt
+	grep -q "^process $PUPPET_PID (puppet)" out.txt
+	"$MEMSCOPE" trace -p 1 -d 0.1 2> err.txt && fail "it was traced"
+	grep -qE "not be traced; with (it|them): -p [0-9]" err.txt
+	! grep -E "not be traced; with (it|them): -p 1(,|$)" err.txt || fail "it is its own cure"
+	puppet_end
+}
+
 @test "a fork that has the driver from its parent alone is not told of" {
 	puppet_start
 	puppet load

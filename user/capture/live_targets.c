@@ -190,26 +190,6 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 	return 0;
 }
 
-static int attach_to_pid(struct live *live, pid_t pid)
-{
-	struct target *target;
-	int err;
-
-	if (targets_find(&live->targets, pid))
-		return 0;
-	err = live_add_target(live,
-			      &(struct live_newcomer){ .pid = pid,
-						       .if_late = MS_ATTACH_RUNNING,
-						       .level = LOG_ERROR,
-						       .named = true },
-			      &target);
-	if (!err && !target->mapped && !target->unread)
-		log_info("process %d (%s) has no CUDA library mapped yet: waiting for one"
-			 " (Ctrl-C ends)",
-			 pid, target->comm);
-	return err;
-}
-
 /* Whether a followed child has the pid of a target that is gone. */
 static bool is_used_again(const struct live *live, const struct target *gone)
 {
@@ -524,74 +504,4 @@ void live_search(struct live *live)
 		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
 	}
 	live_search_scope(live);
-}
-
-/* ---- at the beginning ------------------------------------------------------------------------ */
-
-#define TABLES_MS 1000 /* that a command waits at most for its call stacks to be complete */
-
-static int start_command(struct live *live)
-{
-	const struct live_options *options = &live->options;
-	const struct spawn_options spawn_options = {
-		.mask = &live->original_mask,
-		.files = &live->original_files,
-		.to_stderr = options->output_is_taken,
-		.no_terminal = options->terminal_is_taken,
-	};
-	const char *name = options->command[0];
-	struct target *target;
-	int err;
-
-	live_gpu_begin_environment(live);
-	live_markers_begin_environment(live);
-	err = spawn_prepare(&live->spawn, options->command, &spawn_options);
-	live_markers_end_environment(live);
-	live_gpu_end_environment(live);
-	if (err)
-		return err;
-	if (options->output_is_taken)
-		log_info("%s: its standard output goes to standard error", name);
-	live->spawned = true;
-	stack_taker_expect(live->stacks, live->spawn.pid, name);
-	err = live_add_target(live,
-			      &(struct live_newcomer){ .pid = live->spawn.pid,
-						       .program = name,
-						       .level = LOG_ERROR,
-						       .named = true },
-			      &target);
-	stack_taker_wait(live->stacks, TABLES_MS);
-	return err;
-}
-
-int live_open_targets(struct live *live)
-{
-	int err = 0;
-	size_t i;
-
-	/* What only programs that are executed from now on need comes after the first event. */
-	if (live_follows(live) || live->options.command)
-		programs_learn_layout(live->programs);
-	if (!scope_is_open(&live->options.scope))
-		live_warn_untraced_before(live);
-	file_probes_hold(live->targets.file_probes);
-	for (i = 0; !err && i < live->options.pids_count; i++)
-		err = attach_to_pid(live, live->options.pids[i]);
-	if (!err && scope_is_open(&live->options.scope))
-		err = live_open_scope(live);
-	if (!err && live->options.command)
-		err = start_command(live);
-	file_probes_release(live->targets.file_probes);
-	if (!err)
-		programs_learn_layout(live->programs);
-	return err;
-}
-
-int live_announce_targets(struct live *live)
-{
-	size_t i;
-
-	for (i = 0; i < live->targets.count; i++)
-		live_feed_attach(live, live->targets.targets[i]);
-	return live->err;
 }

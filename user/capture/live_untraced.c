@@ -36,21 +36,35 @@ void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping 
 		    live->untraced_count == LIVE_UNTRACED ? "; further ones are not reported" : "");
 }
 
+static int stop_at_first(const struct proc_mapping *mapping, void *context)
+{
+	(void)mapping;
+	(void)context;
+	return 1;
+}
+
+/* One that cannot be looked into is no cure. */
+static void append_traceable(struct string *names, const pid_t *pids, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (proc_each_mapping(pids[i], stop_at_first, NULL) >= 0)
+			string_append_format(names, "%s%d", names->length ? "," : "", pids[i]);
+}
+
 /* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
 void live_warn_untraced_before(struct live *live)
 {
 	const struct live_options *options = &live->options;
 	pid_t found[LIVE_UNTRACED];
-	size_t count = untraced_children_find(options->pids, options->pids_count, found,
-					      LIVE_UNTRACED),
-	       i;
+	size_t count =
+		untraced_children_find(options->pids, options->pids_count, found, LIVE_UNTRACED);
 	struct string names = { 0 };
 
 	live->untraced_before = count;
-	for (i = 0; i < options->pids_count; i++)
-		string_append_format(&names, "%d,", options->pids[i]);
-	for (i = 0; i < count && i < LIVE_UNTRACED; i++)
-		string_append_format(&names, "%s%d", i ? "," : "", found[i]);
+	append_traceable(&names, options->pids, options->pids_count);
+	append_traceable(&names, found, count < LIVE_UNTRACED ? count : LIVE_UNTRACED);
 	if (count)
 		log_warning("%zu descendant%s of these processes %s the CUDA driver mapped and will"
 			    " not be traced; with %s: -p %.*s%s",

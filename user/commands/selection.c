@@ -296,10 +296,15 @@ static int check_targets(const struct selection *selection)
 	struct proc_info info;
 	size_t i;
 
-	for (i = 0; i < selection->pids_count; i++) {
+	/* If some are there, it is they that are traced. */
+	for (i = 0; i < selection->pids_count; i++)
 		if (proc_read(selection->pids[i], &info) != -ESRCH)
-			continue;
-		log_error("there is no process %d", selection->pids[i]);
+			break;
+	if (selection->pids_count && i == selection->pids_count) {
+		if (i == 1)
+			log_error("there is no process %d", selection->pids[0]);
+		else
+			log_error("there is none of the processes of -p");
 		return EXIT_NO_TARGET;
 	}
 	/* As a shell has it. */

@@ -521,7 +521,9 @@ int target_attach(struct targets *targets, struct target *target, const char *pr
 		log_error("cannot read the mappings of process %d: %s%s", target->pid,
 			  strerror(-err),
 			  err == -EACCES ? "; it is protected from inspection (by a security"
-					   " module, or because it is in another user namespace)" :
+					   " module, or because it is in another user namespace),"
+					   " and cannot be traced from here; `memscope-bpf who`"
+					   " lists processes that have the GPU's driver open" :
 					   "");
 	return err;
 }

@@ -59,9 +59,11 @@ verdicts() {
 	assert_equal "$(jq -c '.recordings[0].processes[0].placement[] | [.space, .blocks, .bytes,
 		([.nodes[] | select(.node != null) | .bytes] | add)]' report.json)" \
 		'["pinned",1,4194304,4194304]'
+	"$MEMSCOPE" report -f md a.mscope > report.md
+	[ "${#nodes[@]}" -gt 1 ] ||
+		grep -qE '^\| waits \([0-9]+\) \| pinned \| 1 \| 4 MiB \| [0-9]+ \| 4 MiB \| single node \|$' report.md
 	[ -e /proc/pressure/cpu ] || return 0
 	[ "$(jq '.recordings[0].host_samples.cpu_some_ns' report.json)" -gt 0 ]
-	"$MEMSCOPE" report -f md a.mscope > report.md
 	grep -q "^| a CPU | " report.md
 	grep -q "^| Host, observed for | CPU time | " report.md
 }

@@ -274,6 +274,27 @@ static void test_what_is_bound_by_waits_says_what_threads_did_in_them(void **sta
 	run_end(&run);
 }
 
+/* Of page-locked memory, 7/8 lie on node 0, of managed memory 7/8 on node 2; 1/8 of it decides. */
+static void run_on_three_nodes(struct run *run)
+{
+	run_on_nodes(run, 3, 1);
+	feed(run, record_placement(MS_SPACE_MANAGED, 0, 1));
+	feed(run, record_placement(MS_SPACE_MANAGED, 2, 7));
+}
+
+static void test_what_is_far_says_from_which_node_and_on_which(void **state)
+{
+	struct run run = { 0 };
+	const struct finding finding = only_finding(&run, run_on_three_nodes);
+
+	(void)state;
+	assert_int_equal(finding.rule, FINDING_WRONG_NODE);
+	assert_int_equal(said(&finding, "the GPU's node"), 1);
+	assert_int_equal(said(&finding, "the other node, or the one with most of it"), 0);
+	assert_int_equal(finding.bytes, 2 * GIB / 8 * 15);
+	run_end(&run);
+}
+
 static void test_contention_says_what_it_goes_by(void **state)
 {
 	struct run run = { 0 };
@@ -294,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_what_is_bound_by_waits_says_what_threads_did_in_them),
+		cmocka_unit_test(test_what_is_far_says_from_which_node_and_on_which),
 		cmocka_unit_test(test_contention_says_what_it_goes_by),
 	};
 

@@ -11,6 +11,7 @@
  *   free           the last block allocated and not freed yet
  *   churn COUNT    allocate and free 4 KiB so often
  *   spin MS        the same for so many milliseconds
+ *   pin NODE BYTES cuMemHostAlloc, every page of it on that NUMA node
  *   copy BYTES     into the last block
  *   copies COUNT   of 16 bytes into the last block
  *   launch LENGTH  a kernel with a name of that length, xxx...
@@ -22,6 +23,7 @@
  *   keep [PROGRAM] a child that stays until this program ends; or executes that program with "60"
  *   exec [PROGRAM] the program anew; or that program
  *   thread         `churn 1` in a new thread
+ *   threads COUNT  so many new threads, which do nothing
  *   map PATH       the file's first page, to execute
  *   share PATH     all of the file, to execute, in a mapping that others could write to
  *   hook           cuMemGetInfo_v2, by a copy of its first byte (a push) and a jump to the second,
@@ -30,6 +32,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +40,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +61,7 @@ static char source[1 << 20];
 typedef CUresult alloc_function(CUdeviceptr *address, size_t size_bytes);
 typedef CUresult uuid_function(CUuuid *uuid, CUdevice device);
 typedef CUresult free_function(CUdeviceptr address);
+typedef CUresult host_function(void **address, size_t size_bytes, unsigned int flags);
 typedef CUresult copy_function(CUdeviceptr to, const void *from, size_t size_bytes);
 typedef CUresult info_function(size_t *free_bytes, size_t *total_bytes);
 typedef CUresult launch_function(CUfunction kernel, unsigned int grid_x, unsigned int grid_y,
@@ -140,6 +145,30 @@ static int spin(long duration_ms)
 		 (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
 			 duration_ms);
 	return result;
+}
+
+/* Where each page is, the kernel is asked; the node's number and the size are in `rest`. */
+static int pin(const char *rest)
+{
+	unsigned long nodes;
+	size_t node, size_bytes, at;
+	int on, result;
+	char *block;
+
+	if (sscanf(rest, "%zu %zu", &node, &size_bytes) != 2)
+		return -1;
+	nodes = 1ul << node;
+	result = ((host_function *)dlsym(driver, "cuMemHostAlloc"))((void **)&block, size_bytes, 0);
+	if (result || syscall(SYS_mbind, block, size_bytes, MPOL_BIND, &nodes,
+			      8 * sizeof(nodes) + 1, MPOL_MF_MOVE))
+		return -1;
+	memset(block, 1, size_bytes);
+	for (at = 0; at < size_bytes; at += 4096)
+		if (syscall(SYS_get_mempolicy, &on, NULL, 0, block + at,
+			    MPOL_F_NODE | MPOL_F_ADDR) ||
+		    (size_t)on != node)
+			return -1;
+	return 0;
 }
 
 static int copy(size_t size_bytes)
@@ -257,6 +286,23 @@ static int in_thread(void)
 	return result;
 }
 
+static void *do_nothing(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+static int start_threads(long count)
+{
+	pthread_t thread;
+	int result = 0;
+
+	while (!result && count-- > 0)
+		result = pthread_create(&thread, NULL, do_nothing, NULL);
+	return result;
+}
+
 /* It stays mapped. */
 static int map_file(const char *path, int flags)
 {
@@ -304,6 +350,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return churn(number);
 	if (!strcmp(word, "spin"))
 		return spin(number);
+	if (!strcmp(word, "pin"))
+		return pin(rest);
 	if (!strcmp(word, "copy"))
 		return copy(number);
 	if (!strcmp(word, "copies"))
@@ -326,6 +374,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		execv("/proc/self/exe", argv);
 	if (!strcmp(word, "thread"))
 		return in_thread();
+	if (!strcmp(word, "threads"))
+		return start_threads(number);
 	if (!strcmp(word, "map"))
 		return map_file(rest, MAP_PRIVATE);
 	if (!strcmp(word, "share"))
@@ -347,7 +397,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
 		rest[0] = '\0';
-		if (sscanf(line, "%31s %479s", word, rest) < 1)
+		if (sscanf(line, "%31s %479[^\n]", word, rest) < 1)
 			continue;
 		result = obey(argv, word, rest);
 		if (result)

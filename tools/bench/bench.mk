@@ -37,8 +37,9 @@ $(BUILD)/bench/placement: tools/bench/placement.c $(addprefix $(BUILD)/user/,bas
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) $(filter %.c %.o,$^) -o $@
 
-bench-host: memscope-bpf simcuda simcupti $(addprefix $(BUILD)/workloads/,gpu_work waits) $(BUILD)/bench/placement
+bench-host: memscope-bpf simcuda simcupti $(addprefix $(BUILD)/workloads/,gpu_work waits puppet) $(BUILD)/bench/placement
 	$(Q)$(BUILD)/bench/placement
+	$(Q)tools/bench/looks $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda
 	$(Q)tools/bench/switches $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda
 	$(Q)tools/bench/gpu_times $(BUILD) ./memscope-bpf
 

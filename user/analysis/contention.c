@@ -189,6 +189,9 @@ int contention_report_node(struct process_activity *activity,
 	finding_say(&finding, "memory of the host for the GPU on another NUMA node than the GPU's",
 		    FINDING_BYTES, host->far_bytes);
 	finding_say(&finding, "on the GPU's", FINDING_BYTES, host->near_bytes);
+	finding_say(&finding, "the other node, or the one with most of it", FINDING_COUNT,
+		    host->far_node);
+	finding_say(&finding, "the GPU's node", FINDING_COUNT, host->gpu_node);
 	finding_lower(&finding, FINDING_MEDIUM,
 		      "how much slower that makes copies is not measured");
 	return findings_add(findings, &finding);

@@ -4,22 +4,50 @@
 #include "analysis/finding.h"
 #include "ledger/call_splits.h"
 
+/* What lies on a node, of all kinds of memory that were asked about. */
+static uint64_t bytes_on(const struct process *process, uint32_t node)
+{
+	enum host_placed_space space;
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (space = 0; space < HOST_PLACED_SPACES; space++) {
+		const struct host_placed *placed = &process->host.placed[space];
+
+		for (i = 0; i < placed->nodes_count; i++)
+			if (placed->nodes[i].node == node)
+				bytes += host_account_bytes(placed, placed->nodes[i].pages);
+	}
+	return bytes;
+}
+
+static void take_node(struct host_evidence *evidence, const struct process *process, uint32_t node,
+		      uint64_t bytes)
+{
+	if (node == evidence->gpu_node) {
+		evidence->near_bytes += bytes;
+		return;
+	}
+	if (!evidence->far_bytes || bytes_on(process, node) > bytes_on(process, evidence->far_node))
+		evidence->far_node = node;
+	evidence->far_bytes += bytes;
+}
+
 static void take_placement(struct host_evidence *evidence, const struct state *state,
 			   const struct process *process)
 {
 	enum host_placed_space space;
-	uint32_t gpu_node;
 	size_t i;
 
-	evidence->has_gpu_node = state->host.nodes_count > 1 &&
-				 host_account_gpu_node(&state->host, &process->devices, &gpu_node);
+	evidence->has_gpu_node =
+		state->host.nodes_count > 1 &&
+		host_account_gpu_node(&state->host, &process->devices, &evidence->gpu_node);
 	for (space = 0; evidence->has_gpu_node && space < HOST_PLACED_SPACES; space++) {
 		const struct host_placed *placed = &process->host.placed[space];
 
 		for (i = 0; i < placed->nodes_count; i++)
-			*(placed->nodes[i].node == gpu_node ? &evidence->near_bytes :
-							      &evidence->far_bytes) +=
-				host_account_bytes(placed, placed->nodes[i].pages);
+			take_node(evidence, process, placed->nodes[i].node,
+				  host_account_bytes(placed, placed->nodes[i].pages));
 	}
 }
 

@@ -19,6 +19,8 @@ struct host_evidence {
 	struct host_pressure pressure;
 	uint64_t cgroup_bytes, limit_bytes; /* limit 0: none, or not known */
 	bool has_gpu_node;                  /* and the machine has several nodes */
+	uint32_t gpu_node;
+	uint32_t far_node;              /* the one with most of `far_bytes` */
 	uint64_t link_rate;             /* bytes/s to or from the only GPU, at most; 0: not known */
 	uint64_t near_bytes, far_bytes; /* of the host, on the GPU's node or another one */
 };

@@ -121,7 +121,10 @@ static void cell_gpu_node(struct document *document, const struct report_recordi
 	uint32_t node;
 	const bool known = host_account_gpu_node(&recording->state->host, &process->devices, &node);
 
-	document_cell_count(document, known, node);
+	if (!known && recording->state->host.nodes_count == 1)
+		document_cell_words(document, "single node");
+	else
+		document_cell_count(document, known, node);
 }
 
 static void list_placed_on(struct document *document, const struct report_recording *recording,

@@ -75,6 +75,31 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 		.before_bytes + .blocks_bytes == .allocated_bytes)' report.json
 }
 
+@test "a function of the allocator that the process has changed is left alone, and said so; others are not" {
+	local symbol=_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE base place
+
+	[ "$(uname -m)" = x86_64 ] || skip "the code that is written is of x86-64"
+	mkfifo in
+	"$WORKLOADS/tensors" "$WORKLOADS/libc10.so" before 200 < in > did 3>&- &
+	OTHER_PID=$!
+	exec 8> in
+	wait_for 'grep -q waiting did'
+	base=$(grep -m 1 'libc10[.]so' "/proc/$OTHER_PID/maps" | cut -d - -f 1)
+	place=$((16#$base + 16#$(nm -D "$WORKLOADS/libc10.so" | sed -n "s/ T $symbol//p")))
+	# nop: what follows returns.
+	printf '\x90' | dd of="/proc/$OTHER_PID/mem" bs=1 seek=$place conv=notrunc status=none
+	record_start --tensors=all -o run.mscope -p "$OTHER_PID"
+	assert_equal "$(dd if="/proc/$OTHER_PID/mem" bs=1 skip=$place count=1 status=none | od -An -tx1 | tr -d " ")" 90
+	echo >&8
+	wait "$OTHER_PID"
+	record_wait
+	assert_equal "$(grep -c 'has changed the code of' record.err)" 1
+	grep -q "process $OTHER_PID has changed the code of $symbol, as inline hooks do; it is not probed" record.err
+	OTHER_PID=''
+	seen run.mscope > seen
+	sed '1,/^waiting/d; /^end/d' did | diff - seen
+}
+
 @test "what no allocator says is counted, and is of that process alone" {
 	record --tensors=all -f -o run.mscope -- sh -c '"$0" "$1" hostile; "$0" "$1" now 500 > did' \
 		"$WORKLOADS/tensors" "$WORKLOADS/libc10.so"

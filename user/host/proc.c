@@ -166,6 +166,8 @@ int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping
 
 	if (!file)
 		return gone_or(errno);
+	/* As much as the kernel gives at once, and not what it says that blocks of /proc have. */
+	setvbuf(file, NULL, _IOFBF, sysconf(_SC_PAGESIZE));
 	while (!result && getline(&line, &capacity, file) > 0)
 		if (!parse_mapping(line, &mapping) && mapping.path[0])
 			result = visit(&mapping, context);

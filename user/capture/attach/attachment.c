@@ -410,9 +410,24 @@ static int attach_alone(struct attachment *attachment, const struct programs *pr
 	return err;
 }
 
+/* The framework's functions that the process has changed, which are not probed. */
+static void find_changed(const struct library *library, pid_t pid, bool *changed)
+{
+	size_t i;
+
+	placement_find_changed(library, library->frameworks, library->frameworks_count, pid,
+			       changed);
+	for (i = 0; i < library->frameworks_count; i++)
+		if (changed[i])
+			log_warning("%s: process %d has changed the code of %s, as inline hooks do;"
+				    " it is not probed, so its calls will not be seen",
+				    library->name, pid,
+				    framework_symbol(library->frameworks[i].row));
+}
+
 /* Of a framework's functions, all, or those whose results are wanted. */
 static int attach_framework(struct attachment *attachment, const struct programs *programs,
-			    const struct attachment_site *site, bool on_return)
+			    const struct attachment_site *site, const bool *changed, bool on_return)
 {
 	const struct library *library = site->library;
 	uint64_t offsets[FRAMEWORK_ROWS_COUNT], cookies[FRAMEWORK_ROWS_COUNT];
@@ -424,14 +439,8 @@ static int attach_framework(struct attachment *attachment, const struct programs
 	for (i = 0; i < library->frameworks_count; i++) {
 		const struct library_point *function = &library->frameworks[i];
 
-		if (on_return && !framework_row_returns(function->row))
+		if (changed[i] || (on_return && !framework_row_returns(function->row)))
 			continue;
-		if (placement_has_changed(library, function, site->pid)) {
-			log_warning("%s: process %d has changed the code of %s, as inline hooks do;"
-				    " it is not probed, so its calls will not be seen",
-				    library->name, site->pid, framework_symbol(function->row));
-			continue;
-		}
 		offsets[link_site.count] = function->file_offset;
 		cookies[link_site.count++] = MS_COOKIE(function->row, 0);
 	}
@@ -444,12 +453,14 @@ static int attach_framework(struct attachment *attachment, const struct programs
 int attachment_open_framework(struct attachment *attachment, struct programs *programs,
 			      const struct attachment_site *site, struct detacher *detacher)
 {
+	bool changed[FRAMEWORK_ROWS_COUNT];
 	int err;
 
 	*attachment = (struct attachment){ .library = site->library, .detacher = detacher };
-	err = attach_framework(attachment, programs, site, true);
+	find_changed(site->library, site->pid, changed);
+	err = attach_framework(attachment, programs, site, changed, true);
 	if (!err)
-		err = attach_framework(attachment, programs, site, false);
+		err = attach_framework(attachment, programs, site, changed, false);
 	if (err)
 		log_debug("%s: cannot attach to the allocator of process %d: %s",
 			  site->library->name, site->pid, strerror(-err));
@@ -461,19 +472,22 @@ static int attach_markers(struct attachment *attachment, const struct programs *
 			  const struct attachment_site *site, bool on_return)
 {
 	const struct library *library = site->library;
+	struct library_point functions[LIBRARY_MARKERS];
 	uint64_t offsets[LIBRARY_MARKERS], cookies[LIBRARY_MARKERS], counters[LIBRARY_MARKERS];
-	struct link_site link_site = { .path = site->path,
-				       .offsets = offsets,
-				       .cookies = cookies,
-				       .counters = counters,
-				       .pid = site->pid };
+	bool changed[LIBRARY_MARKERS];
+	struct link_site link_site = {
+		.path = site->path, .offsets = offsets, .cookies = cookies, .pid = site->pid
+	};
 	size_t i;
 
+	link_site.counters = counters;
+	for (i = 0; i < library->markers_count; i++)
+		functions[i] = library->markers[i].point;
+	placement_find_changed(library, functions, library->markers_count, site->pid, changed);
 	for (i = 0; i < library->markers_count; i++) {
 		const struct library_marker *marker = &library->markers[i];
 
-		if (marker->on_return != on_return ||
-		    placement_has_changed(library, &marker->point, site->pid))
+		if (marker->on_return != on_return || changed[i])
 			continue;
 		offsets[link_site.count] = marker->point.file_offset;
 		counters[link_site.count] = marker->counter_offset;

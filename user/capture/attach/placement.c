@@ -218,18 +218,27 @@ int placement_look(const struct placement_wants *wants, const struct library *li
 	return err;
 }
 
-bool placement_has_changed(const struct library *library, const struct library_point *function,
-			   pid_t pid)
+void placement_find_changed(const struct library *library, const struct library_point *functions,
+			    size_t count, pid_t pid, bool *changed)
 {
 	static const struct placement_wants any = { .ops = UINT32_MAX, .layers = UINT32_MAX };
-	enum placement_code code = PLACEMENT_UNKNOWN;
-	struct library_point point = *function;
+	enum placement_code *code = calloc(count, sizeof(*code));
+	struct library_point *points = calloc(count, sizeof(*points));
 	struct library alone = *library;
+	size_t i;
 
-	point.row = 0; /* one that is wanted */
-	alone.points = &point;
-	alone.points_count = 1;
-	return !placement_look(&any, &alone, pid, &code) && code == PLACEMENT_CHANGED;
+	memset(changed, 0, count * sizeof(*changed));
+	for (i = 0; points && i < count; i++) {
+		points[i] = functions[i];
+		points[i].row = 0; /* one that is wanted */
+	}
+	alone.points = points;
+	alone.points_count = count;
+	if (code && points && !placement_look(&any, &alone, pid, code))
+		for (i = 0; i < count; i++)
+			changed[i] = code[i] == PLACEMENT_CHANGED;
+	free(points);
+	free(code);
 }
 
 /* ---- the places ------------------------------------------------------------------------------ */

@@ -79,8 +79,11 @@ enum placement_code {
 int placement_look(const struct placement_wants *wants, const struct library *library, pid_t pid,
 		   enum placement_code *code);
 
-/* Whether the process has another code of that function, one of no row of the probe table. */
-bool placement_has_changed(const struct library *library, const struct library_point *function,
-			   pid_t pid);
+/*
+ * Whether the process has another code of each of these functions of the library, which are of no
+ * row of the probe table. The process' mappings are read once, however many functions there are.
+ */
+void placement_find_changed(const struct library *library, const struct library_point *functions,
+			    size_t count, pid_t pid, bool *changed);
 
 #endif /* MEMSCOPE_CAPTURE_ATTACH_PLACEMENT_H */

@@ -75,7 +75,9 @@ static int attach(struct target_asks_file *file, struct programs *programs,
 /* Those that the process has not changed, as hooks do. */
 static void attach_file(struct target_asks_file *file, const struct target_asks_site *at)
 {
+	const struct library_point *functions = file->library->asks;
 	uint64_t offsets[MS_ASK_ROWS], cookies[MS_ASK_ROWS];
+	bool changed[MS_ASK_ROWS];
 	char path[64];
 	struct link_site site = {
 		.path = path, .offsets = offsets, .cookies = cookies, .pid = at->pid
@@ -83,13 +85,13 @@ static void attach_file(struct target_asks_file *file, const struct target_asks_
 	size_t i;
 	int err;
 
+	placement_find_changed(file->library, functions, file->library->asks_count, at->pid,
+			       changed);
 	for (i = 0; i < file->library->asks_count; i++) {
-		const struct library_point *point = &file->library->asks[i];
-
-		if (placement_has_changed(file->library, point, at->pid))
+		if (changed[i])
 			continue;
-		offsets[site.count] = point->file_offset;
-		cookies[site.count++] = MS_COOKIE(point->row, 0);
+		offsets[site.count] = functions[i].file_offset;
+		cookies[site.count++] = MS_COOKIE(functions[i].row, 0);
 	}
 	if (!site.count)
 		return;

@@ -16,10 +16,8 @@
 
 #include "abi.h"
 #include "base/log.h"
-#include "capture/stacks/table_cache.h"
+#include "capture/file_cache.h"
 #include "symbols/file_reader.h"
-
-#define MAX_KEPT_BYTES (512u << 20)
 
 struct order {
 	uint32_t number;
@@ -30,7 +28,7 @@ struct table_store {
 	int tables_fd;
 	uint64_t most_bytes;
 	struct file_reader *reader; /* the maker's, as the next one */
-	struct table_cache cache;
+	struct file_cache cache;
 	pthread_t maker, publisher;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -135,6 +133,22 @@ static void account_for(struct table_store *store, const struct order *order,
 	pthread_mutex_unlock(&store->lock);
 }
 
+static const struct file_cache_kind tables = { .suffix = "",
+					       .version = UNWIND_TABLE_VERSION,
+					       .item_bytes = sizeof(struct ms_unwind_row),
+					       .most_items = MS_UNWIND_ROWS_MOST };
+
+static int get_kept(const struct table_store *store, const struct file_cache_file *file,
+		    struct unwind_table *table)
+{
+	void *rows;
+	size_t count;
+	const int err = file_cache_get(&store->cache, &tables, file, &rows, &count);
+
+	*table = (struct unwind_table){ .rows = rows, .count = count, .capacity = count };
+	return err;
+}
+
 /*
  * Returns 0 or -errno. `*kept`: it was there from a trace before. The process that reads a file
  * whose table will be kept has read no other one: what a hostile file has made of the process would
@@ -142,13 +156,13 @@ static void account_for(struct table_store *store, const struct order *order,
  */
 static int read_table(struct table_store *store, int fd, struct unwind_table *table, bool *kept)
 {
-	struct table_cache_file before;
+	struct file_cache_file before;
 	struct stat after;
 	const bool wanted =
-		!table_cache_describe(&before, fd) && table_cache_wants(&store->cache, &before);
+		!file_cache_describe(&before, fd) && file_cache_wants(&store->cache, &before);
 	int err;
 
-	*kept = wanted && !table_cache_get(&store->cache, &before, table);
+	*kept = wanted && !get_kept(store, &before, table);
 	if (*kept)
 		return 0;
 	if (wanted)
@@ -158,7 +172,7 @@ static int read_table(struct table_store *store, int fd, struct unwind_table *ta
 		return err;
 	if (after.st_size == before.status.st_size &&
 	    !memcmp(&after.st_ctim, &before.status.st_ctim, sizeof(after.st_ctim)))
-		table_cache_put(&store->cache, &before, table);
+		file_cache_put(&store->cache, &tables, &before, table->rows, table->count);
 	return 0;
 }
 
@@ -273,12 +287,12 @@ int table_store_open(struct table_store **result, int tables_fd, uint64_t bytes,
 	store->most_bytes = bytes;
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_cond_init(&store->changed, NULL);
-	table_cache_open(&store->cache, cache, MAX_KEPT_BYTES);
+	file_cache_open(&store->cache, cache, FILE_CACHE_MOST_BYTES);
 	err = file_reader_open(&store->reader, false);
 	if (!err)
 		err = start(store);
 	if (err) {
-		table_cache_close(&store->cache);
+		file_cache_close(&store->cache);
 		file_reader_close(store->reader);
 		free(store);
 		return err;
@@ -300,7 +314,7 @@ void table_store_close(struct table_store *store)
 	while (store->taken < store->given)
 		close(store->orders[store->taken++].fd);
 	file_reader_close(store->reader);
-	table_cache_close(&store->cache);
+	file_cache_close(&store->cache);
 	pthread_cond_destroy(&store->changed);
 	pthread_mutex_destroy(&store->lock);
 	free(store);

@@ -24,7 +24,7 @@ struct table_store_account {
 
 /*
  * `tables_fd`: of the map ms_unwind_tables. All tables together take at most `bytes`. Those of
- * large files are kept in the directory `cache` (table_cache.h), which may be NULL. Returns 0 or
+ * large files are kept in the directory `cache` (file_cache.h), which may be NULL. Returns 0 or
  * -errno.
  */
 int table_store_open(struct table_store **store, int tables_fd, uint64_t bytes, const char *cache);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Tables that are kept from one trace to the next, and what is done to the files of the cache. */
+/* What is kept from one trace to the next, and what is done to the files of the cache. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -10,59 +10,72 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/stacks/table_cache.h"
+#include "capture/file_cache.h"
 #include "unit.h"
 
-#define ROWS 1000
-#define MOST_BYTES (3 * (ROWS * sizeof(struct ms_unwind_row) + 1000))
+#define ITEMS 1000
+#define MOST_BYTES (3 * (ITEMS * sizeof(struct item) + 1000))
 
-static char directory[] = "/tmp/table_cache_test.XXXXXX";
+struct item {
+	uint64_t a, b;
+};
+
+static const struct file_cache_kind kind = {
+	.suffix = "", .version = 1, .item_bytes = sizeof(struct item), .most_items = ITEMS
+};
+
+static char directory[] = "/tmp/file_cache_test.XXXXXX";
 static char path[200];
-static struct table_cache cache;
+static struct file_cache cache;
 
-static struct table_cache_file file_of(uint64_t inode)
+static struct file_cache_file file_of(uint64_t inode)
 {
-	return (struct table_cache_file){ .status = { .st_mode = S_IFREG | 0644,
-						      .st_dev = 7,
-						      .st_ino = inode,
-						      .st_size = 5 << 20,
-						      .st_ctim = { 1700000000, 123456789 } },
-					  .build_id = "0123abcd" };
+	return (struct file_cache_file){ .status = { .st_mode = S_IFREG | 0644,
+						     .st_dev = 7,
+						     .st_ino = inode,
+						     .st_size = 5 << 20,
+						     .st_ctim = { 1700000000, 123456789 } },
+					 .build_id = "0123abcd" };
 }
 
 static void put(uint64_t inode)
 {
-	const struct table_cache_file file = file_of(inode);
-	struct ms_unwind_row rows[ROWS];
-	const struct unwind_table table = { .rows = rows, .count = ROWS };
+	const struct file_cache_file file = file_of(inode);
+	struct item items[ITEMS];
 	size_t i;
 
-	for (i = 0; i < ROWS; i++)
-		rows[i] = (struct ms_unwind_row){ .pc = (uint32_t)(i * inode), .offset = 2 };
-	table_cache_put(&cache, &file, &table);
+	for (i = 0; i < ITEMS; i++)
+		items[i] = (struct item){ i * inode, 2 };
+	file_cache_put(&cache, &kind, &file, items, ITEMS);
 }
 
 /* The result of looking for it; what is found is right. */
-static int get_of(const struct table_cache_file *file)
+static int get_as(const struct file_cache_kind *as, const struct file_cache_file *file)
 {
-	struct unwind_table table;
-	int err = table_cache_get(&cache, file, &table);
-	size_t i;
+	void *items;
+	size_t count, i;
+	int err = file_cache_get(&cache, as, file, &items, &count);
 
 	if (err) {
-		assert_null(table.rows);
+		assert_null(items);
+		assert_int_equal(count, 0);
 		return err;
 	}
-	assert_int_equal(table.count, ROWS);
-	for (i = 0; i < ROWS; i++)
-		assert_int_equal(table.rows[i].pc, i * file->status.st_ino);
-	unwind_table_fini(&table);
+	assert_int_equal(count, ITEMS);
+	for (i = 0; i < ITEMS; i++)
+		assert_int_equal(((struct item *)items)[i].a, i * file->status.st_ino);
+	free(items);
 	return 0;
+}
+
+static int get_of(const struct file_cache_file *file)
+{
+	return get_as(&kind, file);
 }
 
 static int get(uint64_t inode)
 {
-	const struct table_cache_file file = file_of(inode);
+	const struct file_cache_file file = file_of(inode);
 
 	return get_of(&file);
 }
@@ -74,7 +87,7 @@ static int setup(void **state)
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(path, sizeof(path), "%s/tables", directory);
-	table_cache_open(&cache, path, MOST_BYTES);
+	file_cache_open(&cache, path, MOST_BYTES);
 	return cache.directory < 0;
 }
 
@@ -83,12 +96,12 @@ static int teardown(void **state)
 	char command[300];
 
 	(void)state;
-	table_cache_close(&cache);
+	file_cache_close(&cache);
 	snprintf(command, sizeof(command), "rm -r '%s'", directory);
 	return system(command);
 }
 
-static void test_a_table_is_there_again(void **state)
+static void test_it_is_there_again(void **state)
 {
 	(void)state;
 	assert_int_equal(get(1), -ENOENT);
@@ -96,14 +109,36 @@ static void test_a_table_is_there_again(void **state)
 	put(2);
 	assert_int_equal(get(1), 0);
 	assert_int_equal(get(2), 0);
-	table_cache_close(&cache);
-	table_cache_open(&cache, path, MOST_BYTES);
+	file_cache_close(&cache);
+	file_cache_open(&cache, path, MOST_BYTES);
+	assert_int_equal(get(1), 0);
+}
+
+/* One of another version, or of another kind; and more than there can be. */
+static void test_items_of_another_kind(void **state)
+{
+	const struct file_cache_file file = file_of(1);
+	struct file_cache_kind other = kind;
+
+	(void)state;
+	put(1);
+	other.version = 2;
+	assert_int_equal(get_as(&other, &file), -ENOENT);
+	other = kind;
+	other.item_bytes = sizeof(struct item) / 2;
+	assert_int_equal(get_as(&other, &file), -ENOENT);
+	other = kind;
+	other.most_items = ITEMS - 1;
+	assert_int_equal(get_as(&other, &file), -ENOENT);
+	other = kind;
+	other.suffix = ".other";
+	assert_int_equal(get_as(&other, &file), -ENOENT);
 	assert_int_equal(get(1), 0);
 }
 
 static void test_a_file_that_has_changed_has_none(void **state)
 {
-	struct table_cache_file file = file_of(1);
+	struct file_cache_file file = file_of(1);
 
 	(void)state;
 	put(1);
@@ -170,9 +205,9 @@ static void test_what_others_can_write_is_not_used(void **state)
 	assert_int_equal(fchmod(fd, 0600), 0);
 	assert_int_equal(get(1), 0);
 	close(fd);
-	table_cache_close(&cache);
+	file_cache_close(&cache);
 	assert_int_equal(chmod(path, 0777), 0);
-	table_cache_open(&cache, path, MOST_BYTES);
+	file_cache_open(&cache, path, MOST_BYTES);
 	assert_true(cache.directory < 0);
 }
 
@@ -187,8 +222,8 @@ static void test_a_link_is_not_followed(void **state)
 	assert_int_equal(get(1), -ENOENT);
 	snprintf(link, sizeof(link), "%s/link", directory);
 	assert_int_equal(symlink(path, link), 0);
-	table_cache_close(&cache);
-	table_cache_open(&cache, link, MOST_BYTES);
+	file_cache_close(&cache);
+	file_cache_open(&cache, link, MOST_BYTES);
 	assert_true(cache.directory < 0);
 }
 
@@ -225,61 +260,62 @@ static void test_the_least_used_makes_room(void **state)
 /* Who serves a file himself can say of it what he likes. */
 static void test_only_file_systems_of_the_kernel_count(void **state)
 {
-	struct table_cache_file file = file_of(1);
+	struct file_cache_file file = file_of(1);
 
 	(void)state;
 	file.type = OVERLAYFS_SUPER_MAGIC;
-	assert_true(table_cache_wants(&cache, &file));
+	assert_true(file_cache_wants(&cache, &file));
 	file.build_id[0] = '\0';
-	assert_false(table_cache_wants(&cache, &file));
+	assert_false(file_cache_wants(&cache, &file));
 	file = file_of(1);
 	file.type = FUSE_SUPER_MAGIC;
-	assert_false(table_cache_wants(&cache, &file));
+	assert_false(file_cache_wants(&cache, &file));
 	file.type = NFS_SUPER_MAGIC;
-	assert_false(table_cache_wants(&cache, &file));
+	assert_false(file_cache_wants(&cache, &file));
 }
 
 static void test_a_file_is_described(void **state)
 {
-	struct table_cache_file file;
+	struct file_cache_file file;
 	const int fd = open("/proc/self/exe", O_RDONLY), memory = memfd_create("test", MFD_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(table_cache_describe(&file, fd), 0);
+	assert_int_equal(file_cache_describe(&file, fd), 0);
 	assert_int_equal(strlen(file.build_id), 40);
 	assert_true(file.status.st_size > 0);
-	assert_int_equal(table_cache_describe(&file, memory), 0);
+	assert_int_equal(file_cache_describe(&file, memory), 0);
 	assert_int_equal(file.type, TMPFS_MAGIC);
 	assert_string_equal(file.build_id, "");
-	assert_int_equal(table_cache_describe(&file, -1), -EBADF);
+	assert_int_equal(file_cache_describe(&file, -1), -EBADF);
 	close(fd);
 	close(memory);
 }
 
 static void test_small_files_and_no_directory(void **state)
 {
-	struct table_cache_file file = file_of(1);
-	struct table_cache none;
+	struct file_cache_file file = file_of(1);
+	struct file_cache none;
 
 	(void)state;
-	assert_true(table_cache_wants(&cache, &file));
+	assert_true(file_cache_wants(&cache, &file));
 	file.status.st_size = 4096;
-	assert_false(table_cache_wants(&cache, &file));
+	assert_false(file_cache_wants(&cache, &file));
 	file = file_of(1);
 	file.status.st_mode = S_IFCHR;
-	assert_false(table_cache_wants(&cache, &file));
+	assert_false(file_cache_wants(&cache, &file));
 	file = file_of(1);
-	table_cache_open(&none, NULL, MOST_BYTES);
-	assert_false(table_cache_wants(&none, &file));
-	table_cache_open(&none, "/tmp/there/is/none", MOST_BYTES);
-	assert_false(table_cache_wants(&none, &file));
-	table_cache_close(&none);
+	file_cache_open(&none, NULL, MOST_BYTES);
+	assert_false(file_cache_wants(&none, &file));
+	file_cache_open(&none, "/tmp/there/is/none", MOST_BYTES);
+	assert_false(file_cache_wants(&none, &file));
+	file_cache_close(&none);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_table_is_there_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_it_is_there_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_items_of_another_kind, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_file_that_has_changed_has_none, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_damaged_entry_is_not_used, setup, teardown),
@@ -293,5 +329,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_small_files_and_no_directory, setup, teardown),
 	};
 
-	return unit_run("table_cache", tests);
+	return unit_run("file_cache", tests);
 }

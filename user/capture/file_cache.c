@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "capture/stacks/table_cache.h"
+#include "capture/file_cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,18 +19,18 @@
 #include "base/log.h"
 
 #define MAGIC "MSTABLE"
-#define MIN_FILE_BYTES (4u << 20) /* tables of smaller files take a few milliseconds to make */
+#define MIN_FILE_BYTES (4u << 20) /* smaller ones take a few milliseconds to read */
 #define MAX_ENTRIES 1024
 #define NAME_BYTES 64
 
-/* The rows follow. */
+/* The items follow. */
 struct header {
 	char magic[sizeof(MAGIC)];
-	uint32_t version, row_bytes;
+	uint32_t version, item_bytes;
 	uint64_t dev, inode, size_bytes, modified_ns, changed_ns;
 	char build_id[(ELF_BUILD_ID_BYTES + 7) / 8 * 8]; /* no padding follows */
-	uint64_t rows;
-	uint64_t checksum; /* of what is before it, and of the rows */
+	uint64_t items;
+	uint64_t checksum; /* of what is before it, and of the items */
 };
 
 static uint64_t ns_of(const struct timespec *time)
@@ -38,32 +38,34 @@ static uint64_t ns_of(const struct timespec *time)
 	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
 }
 
-static struct header header_of(const struct table_cache_file *file, uint64_t rows)
+static struct header header_of(const struct file_cache_kind *kind,
+			       const struct file_cache_file *file, uint64_t items)
 {
 	struct header header = { .magic = MAGIC,
-				 .version = UNWIND_TABLE_VERSION,
-				 .row_bytes = sizeof(struct ms_unwind_row),
+				 .version = kind->version,
+				 .item_bytes = kind->item_bytes,
 				 .dev = file->status.st_dev,
 				 .inode = file->status.st_ino,
 				 .size_bytes = (uint64_t)file->status.st_size,
 				 .modified_ns = ns_of(&file->status.st_mtim),
 				 .changed_ns = ns_of(&file->status.st_ctim),
-				 .rows = rows };
+				 .items = items };
 
 	snprintf(header.build_id, sizeof(header.build_id), "%s", file->build_id);
 	return header;
 }
 
-static uint64_t checksum_of(const struct header *header, const struct ms_unwind_row *rows)
+static uint64_t checksum_of(const struct header *header, const void *items)
 {
-	return XXH3_64bits_withSeed(rows, header->rows * sizeof(*rows),
+	return XXH3_64bits_withSeed(items, header->items * header->item_bytes,
 				    XXH3_64bits(header, offsetof(struct header, checksum)));
 }
 
-static void name_of(char name[NAME_BYTES], const struct table_cache_file *file)
+static void name_of(char name[NAME_BYTES], const struct file_cache_kind *kind,
+		    const struct file_cache_file *file)
 {
-	snprintf(name, NAME_BYTES, "%llx-%llx", (unsigned long long)file->status.st_dev,
-		 (unsigned long long)file->status.st_ino);
+	snprintf(name, NAME_BYTES, "%llx-%llx%s", (unsigned long long)file->status.st_dev,
+		 (unsigned long long)file->status.st_ino, kind->suffix);
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
@@ -77,38 +79,38 @@ static bool is_own(int fd, mode_t type)
 	       status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-void table_cache_open(struct table_cache *cache, const char *path, uint64_t most_bytes)
+void file_cache_open(struct file_cache *cache, const char *path, uint64_t most_bytes)
 {
-	*cache = (struct table_cache){ .directory = -1, .most_bytes = most_bytes };
+	*cache = (struct file_cache){ .directory = -1, .most_bytes = most_bytes };
 	if (!path)
 		return;
 	if (mkdir(path, 0700) && errno != EEXIST) {
-		log_debug("%s: cannot be created (%s): unwind tables are not kept", path,
+		log_debug("%s: cannot be created (%s): nothing is kept of files", path,
 			  strerror(errno));
 		return;
 	}
 	cache->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (cache->directory >= 0 && is_own(cache->directory, S_IFDIR))
 		return;
-	log_debug("%s: is no directory in which this user alone can write: unwind tables are not"
-		  " kept",
+	log_debug("%s: is no directory in which this user alone can write: nothing is kept"
+		  " of files",
 		  path);
-	table_cache_close(cache);
+	file_cache_close(cache);
 }
 
-void table_cache_close(struct table_cache *cache)
+void file_cache_close(struct file_cache *cache)
 {
 	if (cache->directory >= 0)
 		close(cache->directory);
 	cache->directory = -1;
 }
 
-int table_cache_describe(struct table_cache_file *file, int fd)
+int file_cache_describe(struct file_cache_file *file, int fd)
 {
 	struct elf_image image;
 	struct statfs system;
 
-	*file = (struct table_cache_file){ 0 };
+	*file = (struct file_cache_file){ 0 };
 	if (fstat(fd, &file->status))
 		return -errno;
 	if (!major(file->status.st_dev)) {
@@ -134,7 +136,7 @@ static bool is_kernels_own(uint64_t type)
 	return false;
 }
 
-bool table_cache_wants(const struct table_cache *cache, const struct table_cache_file *file)
+bool file_cache_wants(const struct file_cache *cache, const struct file_cache_file *file)
 {
 	return cache->directory >= 0 && S_ISREG(file->status.st_mode) &&
 	       file->status.st_size >= MIN_FILE_BYTES &&
@@ -180,7 +182,7 @@ static struct content read_content(int directory)
 }
 
 /* Returns whether there is room for so many bytes now. */
-static bool make_room(const struct table_cache *cache, uint64_t bytes)
+static bool make_room(const struct file_cache *cache, uint64_t bytes)
 {
 	struct content content;
 
@@ -227,73 +229,80 @@ static int write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-static int read_entry(int fd, const struct table_cache_file *file, struct unwind_table *table)
+static int read_entry(int fd, const struct file_cache_kind *kind,
+		      const struct file_cache_file *file, void **items, size_t *count)
 {
 	struct header header, wanted;
 	int err = read_all(fd, &header, sizeof(header));
+	size_t bytes;
 
 	if (err)
 		return err;
-	wanted = header_of(file, header.rows);
-	if (memcmp(&header, &wanted, offsetof(struct header, checksum)) != 0 || !header.rows ||
-	    header.rows > MS_UNWIND_ROWS_MOST)
+	wanted = header_of(kind, file, header.items);
+	if (memcmp(&header, &wanted, offsetof(struct header, checksum)) != 0 || !header.items ||
+	    header.items > kind->most_items)
 		return -ENOENT;
-	table->rows = malloc(header.rows * sizeof(*table->rows));
-	if (!table->rows)
+	bytes = header.items * kind->item_bytes;
+	*items = malloc(bytes);
+	if (!*items)
 		return -ENOMEM;
-	table->count = table->capacity = header.rows;
-	err = read_all(fd, table->rows, header.rows * sizeof(*table->rows));
-	if (!err && checksum_of(&header, table->rows) != header.checksum)
+	err = read_all(fd, *items, bytes);
+	if (!err && checksum_of(&header, *items) != header.checksum)
 		err = -ENOENT;
-	if (err)
-		unwind_table_fini(table);
-	return err;
+	if (err) {
+		free(*items);
+		*items = NULL;
+		return err;
+	}
+	*count = header.items;
+	return 0;
 }
 
-int table_cache_get(const struct table_cache *cache, const struct table_cache_file *file,
-		    struct unwind_table *table)
+int file_cache_get(const struct file_cache *cache, const struct file_cache_kind *kind,
+		   const struct file_cache_file *file, void **items, size_t *count)
 {
 	char name[NAME_BYTES];
 	int fd, err;
 
-	*table = (struct unwind_table){ 0 };
-	name_of(name, file);
+	*items = NULL;
+	*count = 0;
+	name_of(name, kind, file);
 	fd = openat(cache->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -ENOENT;
-	err = is_own(fd, S_IFREG) ? read_entry(fd, file, table) : -ENOENT;
+	err = is_own(fd, S_IFREG) ? read_entry(fd, kind, file, items, count) : -ENOENT;
 	if (!err)
 		futimens(fd, NULL); /* when it was used */
 	close(fd);
 	return err;
 }
 
-static int write_entry(int fd, const struct table_cache_file *file,
-		       const struct unwind_table *table)
+static int write_entry(int fd, const struct file_cache_kind *kind,
+		       const struct file_cache_file *file, const void *items, size_t count)
 {
-	struct header header = header_of(file, table->count);
+	struct header header = header_of(kind, file, count);
 	int err;
 
-	header.checksum = checksum_of(&header, table->rows);
+	header.checksum = checksum_of(&header, items);
 	err = write_all(fd, &header, sizeof(header));
-	return err ? err : write_all(fd, table->rows, table->count * sizeof(*table->rows));
+	return err ? err : write_all(fd, items, count * kind->item_bytes);
 }
 
-void table_cache_put(const struct table_cache *cache, const struct table_cache_file *file,
-		     const struct unwind_table *table)
+void file_cache_put(const struct file_cache *cache, const struct file_cache_kind *kind,
+		    const struct file_cache_file *file, const void *items, size_t count)
 {
-	const uint64_t bytes = sizeof(struct header) + table->count * sizeof(*table->rows);
 	char name[NAME_BYTES], part[NAME_BYTES + 16];
 	int fd, err;
 
-	if (!table->count || !make_room(cache, bytes))
+	if (!count || count > kind->most_items ||
+	    !make_room(cache, sizeof(struct header) + count * kind->item_bytes))
 		return;
 	/* It gets its name when it is whole; one that never is makes room like others. */
-	name_of(name, file);
+	name_of(name, kind, file);
 	snprintf(part, sizeof(part), "%s.%d", name, getpid());
 	fd = openat(cache->directory, part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
-	err = fd < 0 ? -errno : write_entry(fd, file, table);
+	err = fd < 0 ? -errno : write_entry(fd, kind, file, items, count);
 	if (fd >= 0)
 		close(fd);
 	if (!err && renameat(cache->directory, part, cache->directory, name))
@@ -301,5 +310,5 @@ void table_cache_put(const struct table_cache *cache, const struct table_cache_f
 	if (!err)
 		return;
 	unlinkat(cache->directory, part, 0);
-	log_debug("the unwind table of a file is not kept: %s", strerror(-err));
+	log_debug("what was found out about a file is not kept: %s", strerror(-err));
 }

@@ -113,6 +113,26 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 	assert_equal "$(jq -c '.recordings[0] | [.lost.live_is_exact]' report.json)" "[true]"
 }
 
+@test "the symbols of a large library are read by the first trace, and not by the next" {
+	local run
+
+	cp "$WORKLOADS/libc10.so" .
+	truncate -s 5M libc10.so
+	for run in first second; do
+		"$MEMSCOPE" record $MASK -v --tensors=all --stack-cache="$PWD/kept" -o $run.mscope -- \
+			"$WORKLOADS/tensors" "$PWD/libc10.so" now 300 > did 2> $run.err
+		seen $run.mscope > seen
+		grep -v '^end' did | diff - seen
+	done
+	assert_equal "$(grep -c 'libc10.so: a trace before has read its symbols' first.err)" 0
+	assert_equal "$(grep -c 'libc10.so: a trace before has read its symbols' second.err)" 1
+	# It is another file now.
+	truncate -s 6M libc10.so
+	"$MEMSCOPE" record $MASK -v --tensors=all --stack-cache="$PWD/kept" -o third.mscope -- \
+		"$WORKLOADS/tensors" "$PWD/libc10.so" now 300 > did 2> third.err
+	assert_equal "$(grep -c 'libc10.so: a trace before has read its symbols' third.err)" 0
+}
+
 @test "only if it is asked for" {
 	record -o run.mscope -- env -u PROBED "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
 	assert_equal "$(seen run.mscope)" ""

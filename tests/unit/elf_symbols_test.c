@@ -94,6 +94,32 @@ static void test_a_stripped_file(void **state)
 	assert_false(contents.has_symbols);
 }
 
+/* As remember(): all of the name is there. */
+static bool begins_with_cu(const char *name, void *context)
+{
+	(void)context;
+	return strlen(name) > 2 && name[0] == 'c' && name[1] == 'u';
+}
+
+static void test_only_functions_with_wanted_names_are_visited(void **state)
+{
+	struct visits visits = { 0 };
+	struct elf_contents contents = { 0 };
+	struct elf_image image;
+	int fd = elf_image_file();
+
+	(void)state;
+	elf_image_init(&image);
+	elf_image_write(&image, fd, image.size);
+	assert_int_equal(elf_each_function_named(fd, begins_with_cu, remember, &visits, &contents),
+			 0);
+	assert_int_equal(visits.count, 2);
+	assert_visit(&visits, 0, "cuMemAlloc_v2", 0x100, 32);
+	assert_visit(&visits, 1, "cuMemAlloc_v2", 0x100, 32);
+	assert_true(contents.has_symbols);
+	close(fd);
+}
+
 static void test_a_visitor_can_stop(void **state)
 {
 	struct visits visits = { .stop_after = 2 };
@@ -330,8 +356,10 @@ static void read_damaged(int fd)
 	int result = elf_each_function(fd, remember, &visits, &contents);
 
 	assert_true(result == 0 || result == -ENOEXEC || result == -EBADMSG);
+	assert_int_equal(elf_each_function_named(fd, begins_with_cu, remember, &visits, NULL),
+			 result);
 	/* A table of them all, by every section that there is. */
-	assert_true(visits.count <= ELF_IMAGE_MAX / sizeof(Elf64_Sym) * ELF_IMAGE_SECTIONS);
+	assert_true(visits.count <= 2 * ELF_IMAGE_MAX / sizeof(Elf64_Sym) * ELF_IMAGE_SECTIONS);
 }
 
 static void test_no_truncated_file_does_harm(void **state)
@@ -370,6 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defined_functions_are_visited),
 		cmocka_unit_test(test_a_stripped_file),
+		cmocka_unit_test(test_only_functions_with_wanted_names_are_visited),
 		cmocka_unit_test(test_a_visitor_can_stop),
 		cmocka_unit_test(test_without_sections_there_are_no_functions),
 		cmocka_unit_test(test_without_segments_nothing_is_anywhere),

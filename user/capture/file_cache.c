@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "base/log.h"
+#include "elf/elf_image.h"
 
 #define MAGIC "MSTABLE"
 #define MIN_FILE_BYTES (4u << 20) /* smaller ones take a few milliseconds to read */

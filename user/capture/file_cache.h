@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "elf/elf_image.h"
+#include "elf/build_id.h"
 
 struct file_cache_file {
 	struct stat status;

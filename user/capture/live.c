@@ -501,6 +501,7 @@ static int open_programs(struct live *live)
 	live->targets.programs = live->programs;
 	live->targets.tensors = live->options.tensors;
 	live->targets.cache.markers = live->options.markers;
+	library_cache_keep(&live->targets.cache, live->options.table_cache);
 	live->targets.map_files = !feature_test(live->options.features, FEATURE_MAP_FILES);
 	live->targets.cache.nops = !feature_test(live->options.features, FEATURE_UPROBE_NOPS);
 	if (!entries_only && options.ops >> MS_OP_NAME & 1)

@@ -133,8 +133,9 @@ int capture_options_check_markers(const struct capture_options *capture);
 	  option_size, CAPTURE_OPTIONS_AT(at, table_bytes) }, \
 	{ 0, "stack-cache", "DIRECTORY|off", \
 	  "Keep the tables of files of 4 MiB or more there (default /var/cache/memscope-bpf; at most" \
-	  " 512 MiB), so that stacks are complete sooner the next time. Only the user who runs" \
-	  " memscope-bpf may be able to write in it.", \
+	  " 512 MiB), so that stacks are complete sooner the next time, and which functions of them are" \
+	  " wanted, so that attaching is quicker. Only the user who runs memscope-bpf may be able to" \
+	  " write in it.", \
 	  option_text, CAPTURE_OPTIONS_AT(at, table_cache) }
 
 /* `more`: sentences for the help */

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_IMAGE_SEGMENTS 16  /* of code; a linker makes one */
-#define ELF_BUILD_ID_BYTES 129 /* in hexadecimal digits, with the zero byte; as a rule 41 */
+#include "elf/build_id.h"
+
+#define ELF_IMAGE_SEGMENTS 16 /* of code; a linker makes one */
 
 struct elf_code_segment {
 	uint64_t offset, address, bytes; /* in the file; as its symbols have it */

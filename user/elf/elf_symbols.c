@@ -25,6 +25,7 @@ struct walk {
 	struct elf_file file;
 	Elf64_Phdr segments[MAX_SEGMENTS]; /* those that are loaded */
 	size_t segments_count;
+	bool (*wants)(const char *name, void *context); /* NULL: each one is */
 	int (*visit)(const struct elf_function *function, void *context);
 	void *context;
 	bool exported;             /* the table that is visited is .dynsym */
@@ -34,7 +35,7 @@ struct walk {
 
 /* Names from `begin` on, up to `end`; what of the last one is behind that is there, too. */
 struct window {
-	char *bytes;
+	char *bytes; /* one more than `length`, which is 0 */
 	uint64_t begin, end, length;
 	uint64_t file_offset; /* of the first byte */
 };
@@ -115,6 +116,13 @@ static bool is_wanted(const struct walk *walk, const Elf64_Sym *symbol)
 	       symbol->st_shndx != SHN_UNDEF && symbol->st_value;
 }
 
+static bool has_wanted_name(const struct walk *walk, const Elf64_Sym *symbol,
+			    const struct window *window)
+{
+	return !walk->wants ||
+	       walk->wants(window->bytes + (symbol->st_name - window->begin), walk->context);
+}
+
 /* The symbols whose names begin in the window. */
 static int visit_window(const struct walk *walk, const Elf64_Shdr *table,
 			const struct window *window)
@@ -127,7 +135,7 @@ static int visit_window(const struct walk *walk, const Elf64_Shdr *table,
 		       sizeof(*symbol));
 	while (!result && (symbol = elf_items_next(&symbols)))
 		if (is_wanted(walk, symbol) && symbol->st_name >= window->begin &&
-		    symbol->st_name < window->end)
+		    symbol->st_name < window->end && has_wanted_name(walk, symbol, window))
 			result = visit_symbol(walk, symbol, window);
 	return result ? result : symbols.err;
 }
@@ -148,13 +156,14 @@ static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const El
 	window->end = at_most(size, window->begin + WINDOW_BYTES);
 	window->length = at_most(size, window->end + MAX_NAME_BYTES) - window->begin;
 	window->file_offset = strings->sh_offset + window->begin;
+	window->bytes[window->length] = '\0';
 	result = elf_file_read(&walk->file, window->file_offset, window->bytes, window->length);
 	return result ? result : visit_window(walk, table, window);
 }
 
 static char *window_bytes(const Elf64_Shdr *strings)
 {
-	return malloc(at_most(strings->sh_size, WINDOW_BYTES + MAX_NAME_BYTES));
+	return malloc(at_most(strings->sh_size, WINDOW_BYTES + MAX_NAME_BYTES) + 1);
 }
 
 static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
@@ -222,10 +231,13 @@ static int visit_tables(struct walk *walk)
 	return other > 0 || !result ? other : result;
 }
 
-int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
-		      void *context, struct elf_contents *contents)
+int elf_each_function_named(int fd, bool (*wants)(const char *name, void *context),
+			    int (*visit)(const struct elf_function *function, void *context),
+			    void *context, struct elf_contents *contents)
 {
-	struct walk walk = { .visit = visit, .context = context, .functions = true };
+	struct walk walk = {
+		.wants = wants, .visit = visit, .context = context, .functions = true
+	};
 	int result = elf_file_init(&walk.file, fd);
 	Elf64_Shdr section;
 
@@ -233,6 +245,12 @@ int elf_each_function(int fd, int (*visit)(const struct elf_function *function, 
 		contents->has_symbols =
 			!result && elf_file_section(&walk.file, SHT_SYMTAB, &section) > 0;
 	return result ? result : visit_tables(&walk);
+}
+
+int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
+		      void *context, struct elf_contents *contents)
+{
+	return elf_each_function_named(fd, NULL, visit, context, contents);
 }
 
 int elf_each_function_anywhere(int fd,

@@ -37,6 +37,15 @@ struct elf_contents {
 int elf_each_function(int fd, int (*visit)(const struct elf_function *function, void *context),
 		      void *context, struct elf_contents *contents);
 
+/*
+ * The same, of functions alone whose names are wanted: `wants` is asked of each name, and may
+ * say so of names that are not. Most of the time
+ * that a large table takes goes to what is done about each name.
+ */
+int elf_each_function_named(int fd, bool (*wants)(const char *name, void *context),
+			    int (*visit)(const struct elf_function *function, void *context),
+			    void *context, struct elf_contents *contents);
+
 /* The same, also of functions whose code is not in the file; those have the offset 0. */
 int elf_each_function_anywhere(int fd,
 			       int (*visit)(const struct elf_function *function, void *context),

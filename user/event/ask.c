@@ -20,3 +20,8 @@ int ask_find(const char *symbol)
 			return row;
 	return -1;
 }
+
+const char *ask_symbol(uint32_t row)
+{
+	return symbols[row];
+}

@@ -12,4 +12,6 @@
 /* The row of a function; -1: there is none. */
 int ask_find(const char *symbol);
 
+const char *ask_symbol(uint32_t row);
+
 #endif /* MEMSCOPE_EVENT_ASK_H */

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "capture/attach/jump_targets.h"
+#include "capture/attach/kept_functions.h"
 #include "event/cuda_names.h"
 #include "event/ask.h"
 #include "event/probe.h"
@@ -43,7 +45,18 @@ void library_cache_fini(struct library_cache *cache)
 	for (i = 0; i < cache->count; i++)
 		library_free(cache->libraries[i]);
 	free(cache->libraries);
+	free(cache->names);
+	if (cache->kept)
+		file_cache_close(cache->kept);
+	free(cache->kept);
 	*cache = (struct library_cache){ 0 };
+}
+
+void library_cache_keep(struct library_cache *cache, const char *directory)
+{
+	cache->kept = directory ? calloc(1, sizeof(*cache->kept)) : NULL;
+	if (cache->kept)
+		file_cache_open(cache->kept, directory, FILE_CACHE_MOST_BYTES);
 }
 
 /* ---- functions of the table ------------------------------------------------------------------ */
@@ -53,6 +66,8 @@ struct dump_input {
 	int fd;
 	bool nops;
 	const struct marker_rows *markers;
+	const struct wanted_names *names;
+	struct kept_functions found;     /* that are in no row of the table of probes */
 	bool *indirect;                  /* by row: the file has the function as an IFUNC */
 	uint8_t code[PROLOGUE_MAX_SIZE]; /* of one function */
 };
@@ -152,16 +167,22 @@ static int add_probe_markers(const struct elf_usdt *probe, void *context)
 static void add_other(struct dump_input *reading, const struct elf_function *function)
 {
 	struct library *library = reading->library;
-	int row;
+	bool is_ioctl;
+	int row, ask;
 
-	if (function->is_exported && !function->is_indirect && !strcmp(function->name, "ioctl"))
+	if (function->is_indirect)
+		return;
+	is_ioctl = function->is_exported && !strcmp(function->name, "ioctl");
+	if (is_ioctl)
 		library->ioctl_offset = function->file_offset;
-	row = function->is_indirect ? -1 : framework_find(function->name, function->is_exported);
+	row = framework_find(function->name, function->is_exported);
 	if (row >= 0)
 		add_point(reading, function, row, library->frameworks, &library->frameworks_count);
-	row = function->is_indirect ? -1 : ask_find(function->name);
-	if (row >= 0)
-		add_point(reading, function, row, library->asks, &library->asks_count);
+	ask = ask_find(function->name);
+	if (ask >= 0)
+		add_point(reading, function, ask, library->asks, &library->asks_count);
+	if (is_ioctl || row >= 0 || ask >= 0)
+		kept_functions_add(&reading->found, function);
 }
 
 static int add_function(const struct elf_function *function, void *context)
@@ -178,6 +199,7 @@ static int add_function(const struct elf_function *function, void *context)
 		add_other(reading, function);
 		return 0;
 	}
+	reading->found.is_unfit = true;
 	if (function->is_indirect) {
 		reading->indirect[row] = true;
 		return 0;
@@ -259,140 +281,6 @@ static int read_new(struct library *library, int fd)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* ---- what jumps into them from elsewhere ----------------------------------------------------- */
-
-#define GRANULE_BYTES 64
-#define GRANULES 65536 /* a power of two */
-
-_Static_assert(PROLOGUE_REACH < GRANULE_BYTES,
-	       "a function and its point are in two granules at most");
-
-/* The points that are not their function's first byte, by place. */
-struct moved {
-	struct library_point **points;
-	size_t count;
-	uint64_t piece_offset; /* of the code that is being looked at */
-	/*
-	 * What bytes could be branches is a tenth of all; few of them lead to where a point is.
-	 * Granules of the file (modulo GRANULES) that have a part of a function up to its point.
-	 */
-	bool near[GRANULES];
-};
-
-static bool *granule_of(struct moved *moved, uint64_t place)
-{
-	return &moved->near[place / GRANULE_BYTES % GRANULES];
-}
-
-static void moved_add(struct moved *moved, struct library_point *point)
-{
-	moved->points[moved->count++] = point;
-	*granule_of(moved, point->file_offset) = true;
-	*granule_of(moved, point->file_offset + point->prologue.entry.offset) = true;
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct library_point *const *x = a, *const *y = b;
-
-	return (*x)->file_offset < (*y)->file_offset ? -1 : (*x)->file_offset > (*y)->file_offset;
-}
-
-/* The file's code is entered at `place`: no function may be entered before its point. */
-static void note_target(struct moved *moved, uint64_t place)
-{
-	size_t low = 0, high = moved->count, middle;
-	struct library_point *point;
-
-	if (!*granule_of(moved, place))
-		return;
-	while (low < high) { /* the last function that begins before `place` */
-		middle = (low + high) / 2;
-		if (moved->points[middle]->file_offset < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return;
-	point = moved->points[low - 1];
-	if (place - point->file_offset <= point->prologue.entry.offset)
-		prologue_distrust(&point->prologue);
-}
-
-static int note_function(const struct elf_function *function, void *context)
-{
-	note_target(context, function->file_offset);
-	return 0;
-}
-
-static void note_branch(size_t place, int64_t target, void *context)
-{
-	struct moved *moved = context;
-
-	(void)place;
-	note_target(moved, moved->piece_offset + target);
-}
-
-/* Branches of two bytes around one of the points, as far as they are in the piece. */
-static void note_near(struct moved *moved, const struct library_point *point, const uint8_t *code,
-		      uint64_t piece_offset, size_t length)
-{
-	uint64_t begin = point->file_offset, end = begin + PROLOGUE_REACH + PROLOGUE_NEAR_BYTES;
-
-	begin = begin > PROLOGUE_NEAR_BYTES ? begin - PROLOGUE_NEAR_BYTES : 0;
-	if (begin < piece_offset)
-		begin = piece_offset;
-	if (end > piece_offset + length)
-		end = piece_offset + length;
-	if (begin >= end)
-		return;
-	moved->piece_offset = begin;
-	prologue_find_branches(code + (begin - piece_offset), end - begin, note_branch, moved);
-}
-
-static void note_piece(uint64_t file_offset, const uint8_t *code, size_t length, void *context)
-{
-	struct moved *moved = context;
-	size_t i;
-
-	moved->piece_offset = file_offset;
-	prologue_find_far_branches(code, length, note_branch, moved);
-	for (i = 0; i < moved->count; i++)
-		note_near(moved, moved->points[i], code, file_offset, length);
-}
-
-/*
- * Other functions that begin between a function's entry and its point, and branches from anywhere
- * in the file: parts of the function that the compiler has moved away, and code written by hand.
- */
-static int distrust_targets(struct library *library, int fd)
-{
-	struct moved *moved = calloc(1, sizeof(*moved));
-	size_t i;
-	int err = 0;
-
-	if (moved)
-		moved->points = calloc(library->points_count, sizeof(*moved->points));
-	if (!moved || !moved->points) {
-		free(moved);
-		return -ENOMEM;
-	}
-	for (i = 0; i < library->points_count; i++)
-		if (library->points[i].prologue.entry.offset)
-			moved_add(moved, &library->points[i]);
-	qsort(moved->points, moved->count, sizeof(*moved->points), by_place);
-	if (moved->count)
-		err = elf_each_function(fd, note_function, moved, NULL);
-	if (!err && moved->count)
-		err = elf_code_each(fd, note_piece, moved);
-	for (i = 0; err && i < moved->count; i++)
-		prologue_distrust(&moved->points[i]->prologue);
-	free(moved->points);
-	free(moved);
-	return err == -ENOMEM ? err : 0;
-}
-
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /*
@@ -452,6 +340,45 @@ static void warn_indirect(const struct dump_input *reading)
 			probe_at(first)->symbol, count > 1 ? "them" : "it");
 }
 
+static bool is_wanted(const char *name, void *context)
+{
+	const struct dump_input *reading = context;
+
+	return wanted_names_may_have(reading->names, name);
+}
+
+static bool is_unchanged(int fd, const struct file_cache_file *file)
+{
+	struct stat after;
+
+	return !fstat(fd, &after) && after.st_size == file->status.st_size &&
+	       !memcmp(&after.st_ctim, &file->status.st_ctim, sizeof(after.st_ctim));
+}
+
+/* From what was kept, or else from the file; and then what is found is kept. */
+static int each_function(struct dump_input *reading, const struct library_cache *cache,
+			 struct elf_contents *contents)
+{
+	const uint64_t digest = reading->names->digest;
+	struct file_cache_file file;
+	const bool keeps = cache->kept && !reading->names->by_file &&
+			   !file_cache_describe(&file, reading->fd) &&
+			   file_cache_wants(cache->kept, &file);
+	int err = -ENOENT;
+
+	if (keeps)
+		err = kept_functions_each(cache->kept, &file, digest, add_function, reading,
+					  contents);
+	if (err != -ENOENT) {
+		log_debug("%s: a trace before has read its symbols", reading->library->path);
+		return err;
+	}
+	err = elf_each_function_named(reading->fd, is_wanted, add_function, reading, contents);
+	if (keeps && !err && !reading->library->markers_count && is_unchanged(reading->fd, &file))
+		kept_functions_put(cache->kept, &file, digest, &reading->found, contents);
+	return err;
+}
+
 static int read_points(struct library *library, int fd, const struct library_cache *cache,
 		       struct elf_contents *contents)
 {
@@ -465,7 +392,8 @@ static int read_points(struct library *library, int fd, const struct library_cac
 		reading->fd = fd;
 		reading->nops = cache->nops;
 		reading->markers = cache->markers;
-		err = elf_each_function(fd, add_function, reading, contents);
+		reading->names = cache->names;
+		err = each_function(reading, cache, contents);
 		if (cache->markers && marker_rows_have_probes(cache->markers, library->path))
 			elf_each_usdt(fd, add_probe_markers, reading);
 		warn_indirect(reading);
@@ -486,7 +414,7 @@ static int read_functions(struct library *library, int fd, const struct library_
 	if (library->points_count) {
 		if (probe_at(library->points->row)->layer == MS_LAYER_DRIVER)
 			library->ioctl_stub_offset = elf_stub_find(fd, "ioctl");
-		distrust_err = distrust_targets(library, fd);
+		distrust_err = jump_targets_distrust(library, fd);
 		if (!distrust_err)
 			distrust_err = read_new(library, fd);
 		if (distrust_err)
@@ -504,6 +432,17 @@ static int read_functions(struct library *library, int fd, const struct library_
 		return 0;
 	}
 	return err;
+}
+
+static int init_names(struct library_cache *cache)
+{
+	if (cache->names)
+		return 0;
+	cache->names = malloc(sizeof(*cache->names));
+	if (!cache->names)
+		return -ENOMEM;
+	wanted_names_init(cache->names, cache->markers);
+	return 0;
 }
 
 static struct library *find(const struct library_cache *cache, const struct stat *status)
@@ -582,6 +521,8 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 	}
 	err = memory_grow(&cache->libraries, &cache->capacity, cache->count + 1,
 			  sizeof(*cache->libraries));
+	if (!err)
+		err = init_names(cache);
 	if (err)
 		return err;
 	library = library_new(&status, path);

@@ -13,6 +13,8 @@
 
 #include "abi.h"
 #include "capture/attach/marker_rows.h"
+#include "capture/attach/wanted_names.h"
+#include "capture/file_cache.h"
 #include "event/framework.h"
 #include "host/proc.h"
 #include "elf/prologue.h"
@@ -81,7 +83,15 @@ struct library_cache {
 	size_t count, capacity;
 	bool nops; /* this kernel emulates nops of several bytes (FEATURE_UPROBE_NOPS) */
 	const struct marker_rows *markers; /* that are looked for; NULL: none */
+	struct wanted_names *names;        /* NULL until there is a file */
+	struct file_cache *kept;           /* what traces before have found; NULL: nothing */
 };
+
+/*
+ * What is found is kept in that directory for the traces to come, and what is there is used. NULL:
+ * it is not.
+ */
+void library_cache_keep(struct library_cache *cache, const char *directory);
 
 void library_cache_fini(struct library_cache *cache);
 

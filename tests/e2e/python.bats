@@ -102,6 +102,30 @@ python_trace() {
 		"[20,20971520]"
 }
 
+@test "storms, copies and failed calls have the line that most of them were made in" {
+	local finding='.recordings[0].findings[] | select(.rule == $rule) | .site'
+
+	export SIMCUDA_DELAY=cuMemAlloc_v2=100us,cuMemcpyHtoD_v2=5ms
+	"$MEMSCOPE" record -q --stacks=waits --stack-frames=python -o run.mscope -- "$PYTHON" "$ROOT/tests/e2e/storm_program"
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	valid report report.json
+	jq -e --arg rule storm "$finding | .calls > 300 and (.called_in | startswith(\"made (storm_program:15) < scratch \
+(storm_program:20) < storm (storm_program:26) < <module> (storm_program:\"))" report.json
+	jq -e --arg rule pageable-copies "$finding | .duration_ns >= 100 * 5000000 and
+		(.called_in | startswith(\"upload (storm_program:31) < <module>\"))" report.json
+	assert_equal "$(jq -r --arg rule failed-calls "$finding | [.calls, .called_in] | @tsv" report.json | cut -d '<' -f 1)" \
+		$'3\tregister (storm_program:35) '
+	"$MEMSCOPE" report -f md -o report.md run.mscope
+	grep -q '^\* all of these calls were made in register (storm_program:35)' report.md
+	grep -qE '^\* (all|[0-9,]+) of these allocations were made in made \(storm_program:15\)' report.md
+	"$MEMSCOPE" report -f html -o report.html run.mscope
+	grep -q 'calls that were made in register (storm_program:35)' report.html
+	# A line of a suppression may name the place.
+	echo "storm * * scratch" > known.txt
+	"$MEMSCOPE" report -f json --suppress known.txt -o report.json run.mscope
+	assert_equal "$(jq -c '[.recordings[0].findings[].rule] | index("storm")' report.json)" null
+}
+
 @test "trace --stack -e: frames of the calls that are asked for" {
 	trace -q --stack --stack-frames=python -e sync,memory -o trace.txt -- "$PYTHON" "$ROOT/tests/e2e/waits_program" 3
 	assert_equal "$(grep -A 1 ' waits_program *cuCtxSynchronize' trace.txt | grep -cxF ' > loss (waits_program:30)')" 3

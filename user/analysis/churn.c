@@ -21,6 +21,7 @@ static void window_close(struct process_activity *activity, const struct analysi
 	activity->storms++;
 	activity->storms_calls += activity->storm_calls;
 	activity->storms_ns += activity->storm_ns;
+	stack_tally_merge(&activity->storms_lines, &activity->storm_lines);
 	if (rate > activity->storms_peak)
 		activity->storms_peak = rate;
 }
@@ -35,10 +36,13 @@ static void storm_add(struct process_activity *activity, const struct event *eve
 		window_close(activity, options);
 		activity->storm_begin_ns = activity->now_ns;
 		activity->storm_calls = activity->storm_frees = activity->storm_ns = 0;
+		activity->storm_lines = (struct stack_tally){ 0 };
 	}
 	activity->storm_calls++;
 	activity->storm_frees += event->probe->spec.op == MS_OP_FREE;
 	activity->storm_ns += event->call->duration_ns;
+	if (event->probe->spec.op == MS_OP_ALLOC)
+		stack_tally_add(&activity->storm_lines, event_stack_id(event->call), 1);
 }
 
 void churn_finish(struct process_activity *activity, const struct analysis_options *options)
@@ -59,6 +63,7 @@ int churn_report_storms(struct process_activity *activity, const struct analysis
 	finding.first_ts_ns = activity->storms_first_ns;
 	finding.last_ts_ns = activity->storms_last_ns;
 	finding.duration_ns = activity->storms_ns;
+	finding.lines = activity->storms_lines;
 	finding_say(&finding, "windows with a storm", FINDING_COUNT, activity->storms);
 	finding_say(&finding, "length of a window", FINDING_NS, options->storm_window_ns);
 	finding_say(&finding, "allocations and frees in them", FINDING_COUNT,

@@ -20,6 +20,7 @@ struct slot {
 struct tally {
 	struct amount amount;
 	uint64_t duration_ns, first_ns, last_ns;
+	struct stack_tally lines; /* of that duration */
 };
 
 struct copies {
@@ -122,6 +123,7 @@ static void tally_add(struct tally *tally, const struct event *event)
 	tally_extend(tally, event);
 	amount_add(&tally->amount, event);
 	tally->duration_ns += event->call->duration_ns;
+	stack_tally_add(&tally->lines, event_stack_id(event->call), event->call->duration_ns);
 }
 
 /* The same in every run: what is found depends on which addresses share a slot. */
@@ -241,6 +243,7 @@ static struct finding finding_of(const struct process_activity *activity, enum f
 	finding.last_ts_ns = tally->last_ns;
 	finding.bytes = tally->amount.bytes;
 	finding.duration_ns = tally->duration_ns;
+	finding.lines = tally->lines;
 	finding_say(&finding, what, FINDING_COUNT, tally->amount.count);
 	finding_say(&finding, "bytes copied by them", FINDING_BYTES, tally->amount.bytes);
 	finding_say(&finding, "time in these calls", FINDING_NS, tally->duration_ns);

@@ -17,6 +17,7 @@ struct kind {
 	bool stays;
 	uint64_t count, again, kept_bytes;
 	uint64_t first_ns, last_ns, last_addr;
+	struct stack_tally lines; /* of `count` */
 	bool blocked;
 	struct allocation block; /* what is in the way of a registration or mapping */
 };
@@ -176,6 +177,7 @@ static void note_failure(struct failed_calls *calls, const struct event *event,
 	if (!kind)
 		return;
 	kind->count += event->count;
+	stack_tally_add(&kind->lines, event_stack_id(event->call), event->count);
 	kind->last_ns = event_end_ns(event);
 	if (kind->stays || !(event->call->known & MS_KNOWN_ADDR))
 		return;
@@ -220,6 +222,7 @@ static int report_kind(const struct process_activity *activity, const struct kin
 	finding.first_ts_ns = kind->first_ns;
 	finding.last_ts_ns = kind->last_ns;
 	finding.bytes = kind->kept_bytes;
+	finding.lines = kind->lines;
 	if (kind->stays)
 		finding.says = "had %1, after which no call works any more";
 	finding_say(&finding,

@@ -107,6 +107,7 @@ struct process_activity {
 	uint64_t storm_begin_ns, storm_calls, storm_frees, storm_ns;
 	uint64_t storms, storms_calls, storms_ns, storms_peak; /* windows that were storms */
 	uint64_t storms_first_ns, storms_last_ns;
+	struct stack_tally storm_lines, storms_lines; /* allocations, by call stack */
 
 	/* When least of a device was free. */
 	bool pressed;

@@ -55,7 +55,10 @@ static void tell_partly(const struct suppression *one, const char *path)
 
 	if (!source->whole || !source->part)
 		string_append_text(&why, "it is not known how much of it comes from there");
-	else if (source->is_time)
+	else if (source->unit == FINDING_COUNT)
+		string_append_format(&why, "only %s of %s of these calls were made there",
+				     REPORT_COUNT(source->part), REPORT_COUNT(source->whole));
+	else if (source->unit == FINDING_NS)
 		string_append_format(&why, "only %s of %s was spent there",
 				     REPORT_DURATION(source->part), REPORT_DURATION(source->whole));
 	else

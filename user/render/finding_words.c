@@ -56,6 +56,21 @@ static void append_pins(struct string *out, const struct report_recording *recor
 				     REPORT_SIZE(numbered->stack_bytes));
 }
 
+/* Where most of its calls were made, before the place. */
+static void append_calls(struct string *out, const struct report_finding *numbered)
+{
+	const char *what = numbered->finding->rule == FINDING_STORM ? "allocations" : "calls";
+
+	if (numbered->whole == 1)
+		string_append_text(out, "it was made in ");
+	else if (numbered->stack_calls == numbered->whole)
+		string_append_format(out, "all of these %s were made in ", what);
+	else
+		string_append_format(out, "%s of these %s %s were made in ",
+				     REPORT_COUNT(numbered->stack_calls),
+				     REPORT_COUNT(numbered->whole), what);
+}
+
 void finding_words_site(struct string *out, const struct report_recording *recording,
 			const struct report_finding *numbered)
 {
@@ -69,6 +84,8 @@ void finding_words_site(struct string *out, const struct report_recording *recor
 	else if (numbered->finding->rule == FINDING_PRIVATE_POOL)
 		string_append_format(out, "%s of these segments was taken from the driver in ",
 				     REPORT_SIZE(numbered->stack_bytes));
+	else if (numbered->stack_calls)
+		append_calls(out, numbered);
 	else if (numbered->stack_bytes)
 		string_append_format(out, "%s of what is live was allocated in ",
 				     REPORT_SIZE(numbered->stack_bytes));

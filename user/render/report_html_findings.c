@@ -48,19 +48,20 @@ static void append_confidence(struct html *html, enum finding_confidence confide
 
 static void append_site(struct html *html, const struct report_finding *numbered)
 {
-	const bool live = numbered->stack_bytes;
-	const uint64_t value = live ? numbered->stack_bytes : numbered->stack_ns;
+	const enum finding_unit unit = report_finding_stack_unit(numbered);
+	const uint64_t value = report_finding_stack_part(numbered);
 	struct string words = { 0 };
 
 	stack_words_append_chain(&words, &html->recording->state->stacks, numbered->stack);
 	string_append_format(html->out, "<div><dt>%s in ",
 			     numbered->finding->rule == FINDING_FRAGMENTATION ?
 				     "blocks in these segments, made" :
-			     live ? "live, allocated" :
-				    "time of these calls that was");
+			     unit == FINDING_BYTES ? "live, allocated" :
+			     unit == FINDING_COUNT ? "calls that were made" :
+						     "time of these calls that was");
 	html_text(html, words.bytes, words.length);
 	string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)value);
-	html_value(html, live ? FINDING_BYTES : FINDING_NS, value);
+	html_value(html, unit, value);
 	string_append_text(html->out, "</dd></div>\n");
 	html->out->failed |= words.failed;
 	string_fini(&words);

@@ -9,6 +9,7 @@
 #include "ledger/objects.h"
 #include "render/json.h"
 #include "render/report_words.h"
+#include "render/stack_words.h"
 
 static void put_id(struct json *json, char letter, size_t number)
 {
@@ -28,8 +29,11 @@ static void put_api(struct json *json, uint16_t row)
 
 /* ---- findings -------------------------------------------------------------------------------- */
 
-static void put_site(struct json *json, const struct report_finding *numbered)
+static void put_site(struct json *json, const struct report_recording *recording,
+		     const struct report_finding *numbered)
 {
+	struct string words = { 0 };
+
 	json_name(json, "site");
 	if (!numbered->stack) {
 		json_null(json);
@@ -39,6 +43,12 @@ static void put_site(struct json *json, const struct report_finding *numbered)
 	json_put_u64(json, "stack_id", numbered->stack->id);
 	json_put_u64(json, "live_bytes", numbered->stack_bytes);
 	json_put_u64(json, "duration_ns", numbered->stack_ns);
+	json_put_u64(json, "calls", numbered->stack_calls);
+	stack_words_append_chain(&words, &recording->state->stacks, numbered->stack);
+	json_name(json, "called_in");
+	json_text(json, words.bytes, words.length);
+	json->out->failed |= words.failed;
+	string_fini(&words);
 	json_close(json, '}');
 }
 
@@ -62,7 +72,8 @@ static void put_evidence(struct json *json, const struct report_finding *numbere
 	json_close(json, ']');
 }
 
-static void put_finding(struct json *json, const struct report_finding *numbered)
+static void put_finding(struct json *json, const struct report_recording *recording,
+			const struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
 
@@ -88,7 +99,7 @@ static void put_finding(struct json *json, const struct report_finding *numbered
 	json_put_u64(json, "first_ts_ns", finding->first_ts_ns);
 	json_put_u64(json, "last_ts_ns", finding->last_ts_ns);
 	put_evidence(json, numbered);
-	put_site(json, numbered);
+	put_site(json, recording, numbered);
 	json_close(json, '}');
 }
 
@@ -353,7 +364,7 @@ void report_json_findings(struct json *json, const struct report_recording *reco
 	json_name(json, "findings");
 	json_open(json, '[');
 	for (i = 0; i < recording->findings_count; i++)
-		put_finding(json, &recording->findings[i]);
+		put_finding(json, recording, &recording->findings[i]);
 	json_close(json, ']');
 	json_put_u64(json, "findings_dropped", account->findings_dropped);
 	json_put_u64(json, "findings_suppressed", recording->suppressed);

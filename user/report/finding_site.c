@@ -86,6 +86,40 @@ static void find_calls(const struct report_recording *recording, uint64_t proces
 	numbered->whole = call_sites_ns(&recording->call_sites, process, ops, row);
 }
 
+/* Stacks with the same lines count as one. */
+static uint64_t part_of(const struct stacks *stacks, const struct stack_tally *lines, uint32_t id)
+{
+	const uint32_t first = stacks_first_alike(stacks, id);
+	uint64_t part = 0;
+	size_t i;
+
+	for (i = 0; i < STACK_TALLY_SLOTS; i++)
+		if (lines->stacks[i] && stacks_first_alike(stacks, lines->stacks[i]) == first)
+			part += lines->parts[i];
+	return part;
+}
+
+/* Where most of those calls were made that it is about. */
+static void find_lines(const struct report_recording *recording, struct report_finding *numbered)
+{
+	const struct stacks *stacks = &recording->state->stacks;
+	const struct stack_tally *lines = &numbered->finding->lines;
+	const bool is_time = finding_topic_of(numbered->finding->rule) == FINDING_TOPIC_COPIES;
+	uint64_t *found = is_time ? &numbered->stack_ns : &numbered->stack_calls;
+	size_t i;
+
+	for (i = 0; i < STACK_TALLY_SLOTS; i++) {
+		const struct stack *stack = stacks_find(stacks, lines->stacks[i]);
+		const uint64_t part = stack ? part_of(stacks, lines, stack->id) : 0;
+
+		if (part <= *found)
+			continue;
+		*found = part;
+		numbered->stack = stack;
+	}
+	numbered->whole = lines->whole;
+}
+
 void report_finding_find_site(const struct report_recording *recording,
 			      struct report_finding *numbered)
 {
@@ -100,6 +134,8 @@ void report_finding_find_site(const struct report_recording *recording,
 		find_pins(recording, numbered);
 	else if (finding->rule == FINDING_PRIVATE_POOL)
 		find_empties(recording, numbered);
+	else if (finding->lines.whole)
+		find_lines(recording, numbered);
 	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
 		numbered->stack =
 			sites_fitting(&recording->sites, recording->state, process, finding->row,

@@ -297,11 +297,10 @@ static bool is_suppressed(const struct report_recording *recording,
 			  const struct report_finding *numbered)
 {
 	const struct report_options *options = &recording->options;
-	const bool is_time = numbered->stack_ns;
+	const enum finding_unit unit = report_finding_stack_unit(numbered);
 	const struct suppression_source source = { numbered->stack,
-						   is_time ? numbered->stack_ns :
-							     numbered->stack_bytes,
-						   numbered->whole, is_time };
+						   report_finding_stack_part(numbered),
+						   numbered->whole, unit };
 
 	return options->suppressions &&
 	       suppressions_take(options->suppressions, numbered->finding,

@@ -172,12 +172,28 @@ struct report_finding {
 	 * Of fragmentation: where the blocks were made that keep most segments, and their bytes.
 	 * Of a private pool: where most of its segments were taken from the driver, and how much.
 	 * Of a leak: where most of what is live was allocated, and how much. Of a bottleneck and of
-	 * copies: where the calls were made that took most time, and how long. NULL: not known.
+	 * copies: where the calls were made that took most time, and how long. Of a storm and of
+	 * failed calls: where most of them were made, and how many. NULL: not known.
 	 */
 	const struct stack *stack;
-	uint64_t stack_bytes, stack_ns;
-	uint64_t whole; /* what these bytes, or this time, are a part of; 0: not known */
+	uint64_t stack_bytes, stack_ns, stack_calls;
+	uint64_t whole; /* what these bytes, this time or calls are a part of; 0: not known */
 };
+
+/* How much of it comes from that stack, and in what it is counted. */
+static inline enum finding_unit report_finding_stack_unit(const struct report_finding *numbered)
+{
+	return numbered->stack_calls ? FINDING_COUNT :
+	       numbered->stack_ns    ? FINDING_NS :
+				       FINDING_BYTES;
+}
+
+static inline uint64_t report_finding_stack_part(const struct report_finding *numbered)
+{
+	return numbered->stack_calls ? numbered->stack_calls :
+	       numbered->stack_ns    ? numbered->stack_ns :
+				       numbered->stack_bytes;
+}
 
 struct report_recording {
 	struct report_coverage coverage;

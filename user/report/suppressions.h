@@ -18,8 +18,8 @@
 /* The call stack of a finding, and how much of what the finding is about comes from there. */
 struct suppression_source {
 	const struct stack *stack; /* NULL: not known */
-	uint64_t part, whole;      /* bytes, or nanoseconds; whole 0: not known */
-	bool is_time;
+	uint64_t part, whole;      /* whole 0: not known */
+	enum finding_unit unit;    /* of these: bytes, nanoseconds or a count */
 };
 
 /* Patterns as shells have them; they point into the text. */

@@ -210,6 +210,12 @@ $(WORKLOADS)/libnvToolsExt.so.1: tests/workloads/nvtx.c tests/workloads/nvtx.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
+# As CUDA 13 has it: NVTX 3 in a library.
+$(WORKLOADS)/libnvtx3interop.so.1: tests/workloads/nvtx3.c tests/workloads/nvtx.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOAD_CFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+
 $(WORKLOADS)/lacking.so: tests/workloads/lacking.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
@@ -245,7 +251,7 @@ E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) $(E2E_QUIET) -- $(E2E_CALM)
 
 E2E_DEPS := $(BUILD)/stacks/libcuda.so.1 $(BUILD)/stacks/walk_copies $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
-	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
+	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/libnvtx3interop.so.1 $(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \
 	$(BUILD)/event.schema.json $(BUILD)/report.schema.json $(BUILD)/who.schema.json $(BUILD)/agent-who.schema.json $(BUILD)/bench/dumps simcuda-varied $(if $(shell command -v dpkg-deb),deb)
 
 check-e2e-deps: memscope-bpf docs $(E2E_DEPS)

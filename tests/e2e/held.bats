@@ -3,37 +3,7 @@
 # What a program holds on two devices, by CUDA's calls, by the driver's ioctls and by NVML: the simulated
 # CUDA driver asks for its memory as a real one does, and the simulated NVML says what that comes to.
 
-load recordings
-
-eval "without_driver_$(declare -f setup)
-without_driver_$(declare -f teardown)"
-setup() {
-	without_driver_setup
-	[ "$(id -u)" -eq 0 ] || skip "needs root"
-	[ -c /dev/fuse ] || skip "needs /dev/fuse"
-	needs_links
-	mkdir devices held.d
-	"$WORKLOADS/simnv-devices" "$PWD/devices" 3>&- &
-	SIMNV_PID=$!
-	wait_for '[ -e devices/nvidiactl ]'
-	export SIMNV=$PWD/state SIMCUDA_DEVICES=2 SIMCUDA_HELD=$PWD/held.d SIMCUDA_DRIVER=$PWD/devices
-	export MEMSCOPE_TEST_DEVICES=$PWD/devices
-	LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3
-	FIRST=GPU-73696d75-6c61-7465-6420-475055200000
-	SECOND=GPU-73696d75-6c61-7465-6420-475055200001
-	cat > state <<-END
-		driver 580.159.04
-		device uuid=$FIRST name=NVIDIA_H200 pci=0:65:00 minor=0 total=143771M reserved=615M used=9M
-		device uuid=$SECOND name=NVIDIA_H200 pci=0:66:00 minor=1 total=143771M reserved=615M used=0
-	END
-}
-
-teardown() {
-	OTHER_PID=${SIMNV_PID:-}
-	exec 4>&- 5<&- 6>&- 7<&-
-	without_driver_teardown
-	umount -l devices 2> /dev/null || true
-}
+load held
 
 # begin PROGRAM ARGUMENT...: in a recording. It does nothing yet.
 begin() {
@@ -381,44 +351,6 @@ children_ask_at_once() {
 	assert_equal "$(wc -l < said)" 20
 	# Whichever was in time: what was not seen is from before, and is said.
 	run ! grep -vE '^\[0,(0,(false|true)|[1-9][0-9]*,true)\]$' said
-}
-
-# verdict NAME: of the hypothesis that begins so
-verdict() {
-	grep -F "$1" verdicts/verdicts.txt | sed 's/.* | \(.*\) | .*/\1/'
-}
-
-@test "tests/gpu: what is said of a real driver, of this one" {
-	local i
-
-	/usr/bin/python3 "$ROOT/tests/gpu/verdicts.py" "$MEMSCOPE" verdicts > out
-	diff out verdicts/verdicts.txt
-	[ "$(grep -cE '^[^|]+ \| (confirmed|refuted|not seen) \| [^|]+$' out)" -ge 40 ] || fail "$(cat out)"
-	assert_equal "$(wc -l < out)" "$(($(grep -cE '^[^|]+ \| (confirmed|refuted|not seen) \| [^|]+$' out) + 1))"
-	run ! grep "cannot be judged" out
-	for i in "no call is missing" "the objects' sum is NVML's number" "no byte of its number is unexplained" \
-		"from before is what was held" "each object's is known" "calls ioctl() by a stub" "share chunks of 2 MiB"; do
-		assert_equal "$i: $(verdict "$i")" "$i: confirmed"
-	done
-	assert_equal "$(verdict "pools grow by 32 MiB")" refuted
-	for i in "cudaHostRegister" "at the address of a map" "validated each time" "the UUIDs of devices" "cuMemMap: UVM maps it" \
-		"a large cudaMalloc is RM_ALLOC"; do
-		assert_equal "$i: $(verdict "$i")" "$i: confirmed"
-	done
-}
-
-@test "tests/gpu: a driver that holds more than its objects is found out" {
-	SIMCUDA_HIDDEN=64M /usr/bin/python3 "$ROOT/tests/gpu/verdicts.py" "$MEMSCOPE" verdicts > out
-	assert_equal "$(verdict "the objects' sum is NVML's number")" refuted
-	assert_equal "$(verdict "no byte of its number is unexplained")" refuted
-	grep -qF "unexplained at the last sample: [$((2 * (64 << 20)))]" out || fail "$(cat out)"
-}
-
-@test "tests/gpu: a driver that hangs does not keep it from its end" {
-	SIMCUDA_DELAY=cuInit=1000s /usr/bin/python3 "$ROOT/tests/gpu/verdicts.py" "$MEMSCOPE" verdicts --limit=12 > out
-	assert_equal "$(verdict "no call is missing")" "not seen"
-	assert_equal "$(verdict "share chunks of 2 MiB")" "not seen"
-	run ! pgrep -f "$PWD/verdicts/"
 }
 
 @test "check: what of the driver's objects would not be seen" {

@@ -119,7 +119,10 @@ class Seen:
         recorder = machine.start("late", machine.tool, "record", "-v", "--nvml=100ms", "-o", machine.path("late.mscope"),
                                  "-p", str(program.pid))
         answers = self.answers
-        self.wait(lambda: answers() > 1, 20)
+        if not self.wait(lambda: answers() > 1, 20):
+            machine.end(recorder)
+            machine.end(program)
+            return []
         with open(fifo, "w", encoding="utf-8") as out:
             for i in range(9):
                 before = answers()

@@ -14,7 +14,9 @@ import signal
 import time
 
 from hypotheses import HYPOTHESES
+from hypotheses_time import HYPOTHESES as OF_TIME
 from seen import Machine, NotSeen, Seen
+from timed import Timed
 
 
 def verdicts_of(seen, hypotheses):
@@ -40,7 +42,9 @@ def main():
     os.makedirs(options.directory)
     machine = Machine(os.path.abspath(options.tool), os.path.abspath(options.directory), options.limit)
     try:
-        lines = list(verdicts_of(Seen(machine), HYPOTHESES))
+        seen = Seen(machine)
+        seen.timed = Timed(machine)
+        lines = list(verdicts_of(seen, HYPOTHESES + OF_TIME))
     finally:
         for child in machine.children:
             if child.poll() is None:

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/process_selection.h"
+#include "ledger/process_selection.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "01234567-89ab-cdef-0123-456789abcdef"

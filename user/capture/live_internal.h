@@ -263,10 +263,12 @@ int live_take(void *context, void *record, size_t length);
 void live_show_ended(struct live *live, pid_t pid, uint64_t start_ns);
 
 /*
- * Whether the policy denies that process, which is looked at if that is not known yet. Then the
- * kernel side does not let it in.
+ * Whether the policy denies that process, or it is none of those who were asked for. It is looked
+ * at if that is not known yet. Then the kernel side does not let it in.
  */
 bool live_denies(struct live *live, pid_t pid, uint64_t start_ns);
+/* The same for the child of a target: with -f, it is followed whoever it is. */
+bool live_denies_child(struct live *live, pid_t pid, uint64_t start_ns);
 /* The same for a target that has executed a program: what it did so far has been handed over. */
 bool live_denies_program(struct live *live, const struct target *target);
 /* Lets go of the targets that the policy denies by now. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Processes that were not named, but that the scope includes: which are let in, and which the
- * policy denies. Of a denied one, nothing is handed over. The kernel side, which lets processes in
- * by their first calls, is told not to.
+ * policy denies, or were not asked for. Nothing of these is handed over. The kernel side, which
+ * lets processes in by their first calls, is told not to.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "capture/live_internal.h"
 #include "capture/records/records.h"
 #include "capture/targets/scope.h"
+#include "event/identity.h"
 
 #define ADMIT_DRAIN_NS 10000000
 
@@ -58,30 +60,76 @@ static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 		programs_set_target(live->programs, pid, 0);
 }
 
-/* What has ended before it could be looked at is not handed over either, but counted as missed. */
-bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
+static int ask_policy(struct live *live, pid_t pid, uint64_t start_ns, bool *denied)
 {
-	const struct policy *policy = live->options.scope.policy;
 	const struct policy_asked asked = { .pid = pid,
 					    .start_ns = start_ns,
 					    .whos = &live->identities.whos,
 					    .users = &live->identities.users };
-	bool denied = true;
-	int err;
+
+	return policy_ask(live->options.scope.policy, &asked, denied);
+}
+
+/* Whether it is none of those who were asked for: by what its identity would say in a recording. */
+static int ask_selection(struct live *live, pid_t pid, uint64_t start_ns, bool *denied)
+{
+	const struct ms_event event = { .ts_ns = clock_monotonic_ns(),
+					.pid = (uint32_t)pid,
+					.start_ns = start_ns };
+	const struct ms_who *who = whos_find(&live->identities.whos, pid, start_ns);
+	const struct ms_identity *record = identity_record_make(&live->identities, &event);
+	struct identity identity;
+	struct proc_info info;
+	char comm[MS_COMM_BYTES] = "";
+
+	if (!record)
+		return -ENOMEM;
+	if (!record->length || identity_parse(record->texts, record->length, &identity))
+		return -ESRCH;
+	if (!proc_read(pid, &info) && info.start_ns == start_ns)
+		memcpy(comm, info.comm, sizeof(info.comm));
+	else if (who)
+		snprintf(comm, sizeof(comm), "%.*s", MS_COMM_BYTES - 1, who->comm);
+	*denied = !process_selection_fits(live->options.scope.selection, &identity, comm, comm);
+	return 0;
+}
+
+/*
+ * What has ended before it could be looked at is not handed over either, but counted as missed.
+ * `followed`: it is a target, or the child of one, which -f follows whoever it is.
+ */
+static bool denies(struct live *live, pid_t pid, uint64_t start_ns, bool followed)
+{
+	const struct scope *scope = &live->options.scope;
+	const bool selects = scope->selection && !(followed && live->options.follow);
+	bool denied = false;
+	int err = 0;
 
 	if (is_denied_now(live, pid, start_ns))
 		return true;
-	if (!policy)
-		return false;
-	err = policy_ask(policy, &asked, &denied);
+	if (scope->policy)
+		err = ask_policy(live, pid, start_ns, &denied);
+	if (!err && !denied && selects)
+		err = ask_selection(live, pid, start_ns, &denied);
 	if (err)
 		live->targets.missed++;
 	if (!err && !denied)
 		return false;
 	if (!err)
-		log_debug("process %d is not traced: the policy denies it", pid);
+		log_debug("process %d is not traced: it is denied, or not one that was asked for",
+			  pid);
 	deny(live, pid, start_ns);
 	return true;
+}
+
+bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
+{
+	return denies(live, pid, start_ns, false);
+}
+
+bool live_denies_child(struct live *live, pid_t pid, uint64_t start_ns)
+{
+	return denies(live, pid, start_ns, true);
 }
 
 /* It executes a program. Returns whether it is denied from now on. */
@@ -90,7 +138,7 @@ bool live_denies_program(struct live *live, const struct target *target)
 	const pid_t pid = target->pid;
 	const uint64_t start_ns = target->start_ns;
 
-	if (!live_denies(live, pid, start_ns))
+	if (!denies(live, pid, start_ns, true))
 		return false;
 	map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS | WAS_TARGET);
 	return true;
@@ -236,7 +284,8 @@ static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns)
 {
 	struct target *target;
 	struct proc_info info;
-	const bool may_be_denied = live->options.scope.policy || live->denied.count;
+	const bool may_be_denied =
+		live->options.scope.policy || live->options.scope.selection || live->denied.count;
 	int err = may_be_denied ? proc_read(pid, &info) : 0;
 
 	if (err)

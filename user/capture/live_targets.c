@@ -303,7 +303,7 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 		programs_set_target(live->programs, pid, 0);
 		return;
 	}
-	if (live_denies(live, pid, fork->child_start_ns))
+	if (live_denies_child(live, pid, fork->child_start_ns))
 		return;
 	err = live_add_target(live,
 			      &(struct live_newcomer){ .pid = pid,

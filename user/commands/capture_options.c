@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/string.h"
+#include "commands/live_choice.h"
 #include "commands/requirements.h"
 
 int capture_options_stacks(const struct option_row *row, const char *value, void *settings)
@@ -124,6 +125,16 @@ int capture_options_check_markers(const struct capture_options *capture)
 	return EXIT_USAGE;
 }
 
+int capture_options_check_who(struct capture_options *capture)
+{
+	int code = selection_check(&capture->selection);
+
+	if (code != EXIT_OK)
+		return code;
+	return live_choice_check(&capture->selection.who,
+				 capture->containers.path ? &capture->containers : NULL);
+}
+
 void capture_options_fini(struct capture_options *capture)
 {
 	container_map_close(&capture->containers);
@@ -135,6 +146,7 @@ void capture_options_fini(struct capture_options *capture)
 struct live_options capture_options_live(struct capture_options *capture, bool entries_only)
 {
 	const struct selection *selection = &capture->selection;
+	const bool chooses = process_selection_is_some(&selection->who);
 
 	if (capture->nvtx != CAPTURE_MARKERS_OFF &&
 	    marker_rows_add_nvtx(&capture->markers, capture->nvtx == CAPTURE_MARKERS_INJECT))
@@ -143,7 +155,8 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.features = &capture->features,
 		.pids = selection->pids,
 		.pids_count = selection->pids_count,
-		.scope = { .all = selection->all,
+		.scope = { .all = selection->all || (!selection->cgroup && chooses),
+			   .selection = chooses ? &selection->who : NULL,
 			   .cgroup = selection->cgroup,
 			   .hierarchy = selection->hierarchy },
 		.command = selection->command,

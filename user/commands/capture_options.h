@@ -12,6 +12,7 @@
 #include "capture/attach/features.h"
 #include "capture/live.h"
 #include "commands/container_option.h"
+#include "commands/dump_selection.h"
 #include "commands/options.h"
 #include "commands/selection.h"
 #include "event/python_phases.h"
@@ -90,6 +91,12 @@ void capture_options_fini(struct capture_options *capture);
 int capture_options_check_markers(const struct capture_options *capture);
 
 /*
+ * Whether it says which processes there are to trace, and they can be there. Returns EXIT_OK, or an
+ * exit code, logged.
+ */
+int capture_options_check_who(struct capture_options *capture);
+
+/*
  * Rows that several commands have. `at`: the offset of the struct capture_options in the settings;
  * `verb`, `verbed`: what the command does with processes ("Trace", "traced").
  */
@@ -111,6 +118,11 @@ int capture_options_check_markers(const struct capture_options *capture);
 	  selection_parse_cgroup, CAPTURE_OPTIONS_AT(at, selection) }, \
 	{ 'f', "follow", NULL, verb " the children of the " verbed " processes too.", option_flag, \
 	  CAPTURE_OPTIONS_AT(at, selection.follow) }
+
+/* Of the machine, or of --cgroup, those who are all of that. */
+#define CAPTURE_OPTIONS_WHO_ROWS(at) \
+	DUMP_SELECTION_USER_ROW(CAPTURE_OPTIONS_AT(at, selection.who)), \
+	DUMP_SELECTION_CONTAINER_ROWS(CAPTURE_OPTIONS_AT(at, selection.who))
 
 #define CAPTURE_OPTIONS_CMDLINE_ROW(at, verb, verbed) \
 	{ 0, "cmdline", NULL, \

@@ -126,6 +126,7 @@ static int parse_tensors(const struct option_row *row, const char *value, void *
 
 static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(recording.capture), "Record", "recorded"),
+	CAPTURE_OPTIONS_WHO_ROWS(AT(recording.capture)),
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(recording.capture), "Record", "recorded"),
 	CONTAINER_OPTION_ROW(AT(recording.capture.containers)),
 	{ 'o', "output", "FILE",
@@ -402,7 +403,7 @@ static int record(int argc, char **argv)
 	hold_signal(settings.recording.signal);
 	if (first >= 0) {
 		capture->selection.command = first < argc ? argv + first : NULL;
-		code = selection_check(&capture->selection);
+		code = capture_options_check_who(capture);
 		if (code == EXIT_OK)
 			code = capture_options_check_gpu(capture);
 		if (code == EXIT_OK)
@@ -421,7 +422,7 @@ static int record(int argc, char **argv)
 const struct command record_command = {
 	.name = "record",
 	.summary = "Record the GPU memory operations of running programs into a file",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | --container ID\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Captures the same calls as memscope-bpf-trace(1) into a file, which can be read"

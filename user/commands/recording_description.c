@@ -72,6 +72,10 @@ static void put_targets(struct properties *properties, const struct selection *s
 		string_append_text(&text, "all");
 	if (selection->cgroup)
 		string_append_format(&text, "cgroup %s", selection->cgroup);
+	if (process_selection_is_some(&selection->who)) {
+		string_append_text(&text, text.length ? ", " : "");
+		process_selection_append(&text, &selection->who);
+	}
 	for (i = 0; i < selection->pids_count; i++)
 		string_append_format(&text, "%s%d", i ? "," : "pid ", (int)selection->pids[i]);
 	if (selection->command)

@@ -338,10 +338,29 @@ static bool is_time_alone(const struct selection *selection)
 	       !duration_parse(selection->command[0], &ns);
 }
 
+/* Processes of which more is asked are those of the machine, or of a cgroup. */
+static bool refuse_choice(const struct selection *selection)
+{
+	if (!process_selection_is_some(&selection->who))
+		return false;
+	if (selection->command)
+		log_error(
+			"--user, --container, --pod, --namespace and --comm choose among processes"
+			" that run or begin by themselves; leave out %s, or that option (to run it"
+			" as another user: -f -- sudo -u USER %s)",
+			selection->command[0], selection->command[0]);
+	else if (selection->pids_count)
+		log_error("-p names the processes; leave out --user, --container, --pod,"
+			  " --namespace and --comm, or -p");
+	return selection->command || selection->pids_count;
+}
+
 int selection_check(const struct selection *selection)
 {
-	int ways = (selection->pids_count > 0) + selection->all + (selection->cgroup != NULL) +
-		   (selection->command != NULL);
+	int ways = (selection->pids_count > 0) +
+		   (selection->all ||
+		    (!selection->cgroup && process_selection_is_some(&selection->who))) +
+		   (selection->cgroup != NULL) + (selection->command != NULL);
 
 	if (selection->api && !*selection->api)
 		log_error("--api: an empty expression matches everything; leave it out");
@@ -352,9 +371,11 @@ int selection_check(const struct selection *selection)
 	else if (is_perf_sleep(selection))
 		log_error("-d %s stops after that time; write it in place of the command `sleep`",
 			  selection->command[1]);
+	else if (refuse_choice(selection))
+		return EXIT_USAGE;
 	else if (ways == 0)
-		log_error(
-			"there is nothing to trace: give -p PID, -a, --cgroup PATH, or -- COMMAND");
+		log_error("there is nothing to trace: give -p PID, -a, --cgroup PATH, --container"
+			  " ID, or -- COMMAND");
 	else if (ways > 1 && is_time_alone(selection))
 		log_error("-d %s stops after that time", selection->command[0]);
 	else if (ways > 1)

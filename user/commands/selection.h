@@ -12,6 +12,7 @@
 
 #include "commands/command.h"
 #include "event/filter.h"
+#include "ledger/process_selection.h"
 
 struct selection {
 	pid_t *pids;
@@ -23,7 +24,8 @@ struct selection {
 	bool command_lines;
 	char *cgroup;    /* path in its hierarchy; NULL: none */
 	char *hierarchy; /* name of its directory, if that was given and has one; NULL: any */
-	uint32_t ops;    /* bit set of enum ms_op; 0: the default */
+	struct process_selection who; /* of all, or of the cgroup: these alone */
+	uint32_t ops;                 /* bit set of enum ms_op; 0: the default */
 	uint32_t
 		failed; /* the same: those of which failed calls are shown, too, if there are ops */
 	uint32_t layers; /* bit set of enum ms_layer; 0: both, as far as it pays */

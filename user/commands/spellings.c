@@ -24,9 +24,6 @@
 	"top is for people; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a"
 #define SELECTING "report export"
 #define CHOOSING "report export who top"
-#define BY_CGROUP \
-	"its processes are chosen by --cgroup PATH, as /proc/PID/cgroup has it; of a recording:" \
-	" report --container ID"
 #define BOUNDED "write --ring 1G: the newest events are kept, in at most so much"
 #define TCPDUMP \
 	"in place of -C 10 -W 5 of tcpdump write --ring 50M: the newest events are kept, in at most" \
@@ -141,7 +138,7 @@ static const struct spelling spellings[] = {
 	{ "record", "-k", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ "trace", "--stack-trace", MEANS("stack", NULL, TRACE_STACKS) },
 	{ "record", "--stack-trace", MEANS("stacks", "alloc", RECORD_STACKS) },
-	{ LIVE, "-u", ADVICE("to run COMMAND as another user: -- sudo -u USER COMMAND, with -f") },
+	{ LIVE, "-u", ADVICE("running processes of a user: --user NAME; to run COMMAND as another user: -- sudo -u USER COMMAND, with -f") },
 	{ LIVE, "-E", ADVICE("to set a variable: -- env NAME=VALUE COMMAND") },
 	{ LIVE, "--follow-forks", MEANS("follow", NULL, "it is --follow here") },
 	{ LIVE, "--attach", MEANS("pid", NULL, "it is --pid here") },
@@ -198,16 +195,14 @@ static const struct spelling spellings[] = {
 	{ "report", "-r", ADVICE("one report has all tables; --format json | jq selects") },
 	/* kubectl */
 	{ NULL, "--namespace", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
-	{ LIVE, "-n", ADVICE("for some lines write | head -n 10; for a pod --cgroup PATH, as in /proc/PID/cgroup") },
-	{ LIVE, "--pod", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
-	{ LIVE, "-l", ADVICE("of a pod's process, /proc/PID/cgroup has the path for --cgroup PATH") },
+	{ LIVE, "-n", ADVICE("for some lines write | head -n 10; pods of a namespace: --namespace NAME") },
+	{ LIVE, "-l", ADVICE("labels are not known here: write --pod NAMESPACE/NAME, --container ID or --user NAME") },
 	{ LIVE, "-A", MEANS("all", NULL, "it is -a here; to append to a file, as strace -A does, write >> FILE in place of -o FILE") },
 	{ LIVE, "--all-namespaces", MEANS("all", NULL, "it is -a here") },
-	{ LIVE, "--container", ADVICE(BY_CGROUP) },
-	{ LIVE, "--user", ADVICE("write -p \"$(pgrep -u USER)\"; of a recording: report --user NAME") },
-	{ LIVE, "--comm", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
-	{ LIVE, "--name", ADVICE("write -p \"$(pgrep NAME)\"; of a recording: report --comm NAME") },
-	{ LIVE, "--process", ADVICE("write -p PID, or -p \"$(pgrep NAME)\"") },
+	{ LIVE, "--name", MEANS("comm", NULL, "it is --comm here") },
+	{ LIVE, "--script", MEANS("comm", NULL, "it is --comm here") },
+	{ LIVE, "--uid", MEANS("user", NULL, "it is --user here") },
+	{ LIVE, "--process", ADVICE("by its name: --comm train.py; by its number: -p PID") },
 	{ RUNNING, "--device", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
 	{ RUNNING, "--gpu", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
 	{ LIVE, "--since", ADVICE("what was before is not known; of a recording: report --from TIME") },

@@ -66,6 +66,7 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 
 static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Trace", "traced"),
+	CAPTURE_OPTIONS_WHO_ROWS(AT(capture)),
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(capture), "Show", "shown"),
 	CONTAINER_OPTION_ROW(AT(capture.containers)),
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
@@ -405,7 +406,7 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			set_stacks(&run.settings);
 		if (code == EXIT_OK)
-			code = selection_check(selection);
+			code = capture_options_check_who(&run.settings.capture);
 		if (code == EXIT_OK)
 			code = capture_options_check_gpu(&run.settings.capture);
 		if (code == EXIT_OK)
@@ -429,7 +430,7 @@ static int trace(int argc, char **argv)
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "Show the GPU memory operations of running programs as they happen",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | --container ID\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"

@@ -3,6 +3,7 @@
 
 #include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *users_name(struct users *users, uint32_t uid)
 {
@@ -21,4 +22,14 @@ const char *users_name(struct users *users, uint32_t uid)
 	if (!getpwuid_r(uid, &entry, bytes, sizeof(bytes), &found) && found)
 		snprintf(user->name, sizeof(user->name), "%s", found->pw_name);
 	return user->name;
+}
+
+bool users_exists(const char *name)
+{
+	struct passwd entry, *found = NULL;
+	char bytes[4096];
+
+	if (!name[strspn(name, "0123456789")])
+		return *name;
+	return !getpwnam_r(name, &entry, bytes, sizeof(bytes), &found) && found;
 }

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_HOST_USERS_H
 #define MEMSCOPE_HOST_USERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,8 @@ struct users {
 
 /* A zeroed struct users is ready. Returns "" if there is no name; it lives until the next call. */
 const char *users_name(struct users *users, uint32_t uid);
+
+/* Whether there is a user of that name. A number stands for a user in any case. */
+bool users_exists(const char *name);
 
 #endif /* MEMSCOPE_HOST_USERS_H */

@@ -17,7 +17,7 @@
 #include "report/sites.h"
 #include "report/call_sites.h"
 #include "report/process_groups.h"
-#include "report/process_selection.h"
+#include "ledger/process_selection.h"
 #include "report/recording_account.h"
 #include "ledger/state.h"
 #include "timeline/nvml_series.h"

@@ -14,7 +14,7 @@
 
 #include "base/map.h"
 #include "ledger/state.h"
-#include "report/process_selection.h"
+#include "ledger/process_selection.h"
 #include "sink.h"
 
 #define TOP_SAMPLES 60 /* of what a process holds, one a second */

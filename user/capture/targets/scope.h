@@ -11,6 +11,7 @@
 
 #include "capture/targets/policy.h"
 #include "capture/targets/target.h"
+#include "ledger/process_selection.h"
 
 struct scope {
 	bool all;
@@ -18,6 +19,7 @@ struct scope {
 	const char *hierarchy;       /* name of its directory, with version 1; NULL: any */
 	pid_t except;                /* a child of ours, which NVML has map the driver; 0: none */
 	const struct policy *policy; /* who of those is not traced after all; NULL: all are */
+	const struct process_selection *selection; /* who of those alone is traced; NULL: all are */
 };
 
 static inline bool scope_is_open(const struct scope *scope)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "report/process_selection.h"
+#include "ledger/process_selection.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

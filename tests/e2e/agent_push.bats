@@ -207,14 +207,68 @@ own_is() {
 	[ "$(wc -l < times.txt)" -ge "$(cat sent.txt)" ]
 }
 
-@test "a collector that never answers is given up at the end, and what is lost is said" {
+@test "a collector that never answers is given up at the end; what it has not taken is kept for the next agent" {
+	local kept
+
 	mkdir collector
 	echo "slow 600" > collector/mode
 	collector_start
 	push_start
 	wait_for 'own_is queue_batches "" -ge 2'
 	agent_stop
+	kept=$(sed -n 's/.*the agent ends: \([0-9]*\) intervals of metrics that .* has not taken are kept until it is started again/\1/p' agent.err)
+	[ "$kept" -ge 3 ]
+	collector_end
+	echo ok > collector/mode
+	collector_start
+	push_start
+	wait_for '[ "$(own queue_restored_batches_total)" = "$kept" ] && own_is queue_batches "" = 0'
+	agent_stop
+	# Of both agents, and each in its time.
+	jq '.metrics.memscope_agent_start_time_seconds.points[0].as_double' collector/taken.jsonl | sort -n | uniq -c > begun.txt
+	assert_equal "$(wc -l < begun.txt) $(awk 'NR == 1 { print $1 }' begun.txt)" "2 $kept"
+	jq '.metrics.memscope_agent_ready.points[0].time' collector/taken.jsonl > times.txt
+	diff times.txt <(sort -nu times.txt)
+}
+
+@test "without a file for what is to be pushed, it is kept in memory, and what is lost is said and counted" {
+	mkdir -p state/otlp.queue
+	push_start
+	grep -q 'otlp.queue: Is a directory' agent.err
+	grep -q 'what is to be pushed to http.* is kept in memory only' agent.err
+	wait_for 'own_is queue_batches "" -ge 2'
+	kill -9 "$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-pkeep)" memscope-push)"
+	wait_for 'own_is restarts_total "" = 1'
+	[ "$(own batches_total 'result="lost"')" -ge 2 ]
+	wait_for 'own_is queue_batches "" -ge 2'
+	agent_stop
 	grep -q 'the agent ends: .* intervals of metrics that .* has not taken are lost' agent.err
+}
+
+@test "a file that cannot have been written so is set aside; a damaged interval is lost alone" {
+	local kept
+
+	mkdir state
+	chmod 700 state
+	echo "something else" > state/otlp.queue
+	push_start
+	grep -q 'otlp.queue is damaged, of another version or something else: now .*otlp.queue.damaged' agent.err
+	assert_equal "$(cat state/otlp.queue.damaged)" "something else"
+	wait_for 'own_is queue_batches "" -ge 3'
+	agent_kill
+	# In the middle of the first one.
+	printf '\377\001\377' | dd of=state/otlp.queue bs=1 seek=$((16384 + 1000)) conv=notrunc 2> dd.err
+	push_start
+	wait_for '[ "$(own batches_total "result=\"damaged\"")" = 1 ]'
+	kept=$(own queue_restored_batches_total)
+	[ "$kept" -ge 2 ]
+	grep -q '1 interval of metrics that was kept for http.* is damaged, and lost' agent.err
+	collector_start
+	wait_for 'own_is queue_batches "" = 0'
+	assert_equal "$(own batches_total 'result="refused"') $(own batches_total 'result="lost"')" "0 0"
+	agent_stop
+	jq '.metrics.memscope_agent_start_time_seconds.points[0].as_double' collector/taken.jsonl | sort -n | uniq -c > begun.txt
+	assert_equal "$(wc -l < begun.txt) $(awk 'NR == 1 { print $1 }' begun.txt)" "2 $kept"
 }
 
 @test "the process that pushes has no privilege, little memory, and is started again" {
@@ -228,10 +282,13 @@ own_is() {
 	[ "$(awk '/^VmRSS:/ { print $2 }' "/proc/$pusher/status")" -lt 16384 ]
 	kill -9 "$pusher"
 	wait_for 'own_is restarts_total "" = 1'
-	[ "$(own batches_total 'result="lost"')" -ge 2 ]
 	collector_start
-	wait_for 'own_is batches_total "result=\"sent\"" -ge 1'
+	wait_for 'own_is batches_total "result=\"sent\"" -ge 3 && own_is queue_batches "" = 0'
+	assert_equal "$(own batches_total 'result="lost"') $(own queue_restored_batches_total)" "0 0"
 	agent_stop
+	# What the first one had was sent by the second one, once.
+	jq '.metrics.memscope_agent_ready.points[0].time' collector/taken.jsonl > times.txt
+	diff times.txt <(sort -nu times.txt)
 }
 
 @test "a collector behind a Unix socket, and one whose certificate nothing vouches for" {

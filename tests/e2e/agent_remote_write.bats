@@ -51,6 +51,11 @@ own() {
 	series "memscope_agent_remote_write_$1" "${2:-}"
 }
 
+# When the agent began.
+own_time() {
+	ask /metrics | awk '/^memscope_agent_start_time_seconds/ { print $2 }'
+}
+
 own_is() {
 	[ "$(own "$1" "$2")" "$3" "$4" ]
 }
@@ -127,6 +132,44 @@ own_is() {
 	[ "$(stored 'count_over_time(memscope_agent_start_time_seconds[10m])')" -ge "$(cat sent.txt)" ]
 	[ "$(cat sent.txt)" -gt "$missing" ]
 	assert_equal "$(grep -c "takes metrics again" agent.err)" 2
+}
+
+# samples QUERY: time and value of each sample that the Prometheus has of one series, sorted.
+samples() {
+	curl -s "$RECEIVER/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[].values[] | "\(.[0]) \(.[1])"' | sort -n
+}
+
+@test "an agent that is killed while Prometheus is down, and started again, loses nothing of what it had" {
+	local begun restored n
+
+	PORT_OF_RECEIVER=$(prometheus_port)
+	agent_start --remote-write "http://localhost:$PORT_OF_RECEIVER" --remote-write-interval 1s
+	wait_for 'own_is queue_batches "" -ge 4'
+	begun=$(own_time)
+	agent_kill
+	agent_start --remote-write "http://localhost:$PORT_OF_RECEIVER" --remote-write-interval 1s
+	[ "$(own_time)" != "$begun" ]
+	wait_for 'own_is queue_restored_batches_total "" -ge 4'
+	restored=$(own queue_restored_batches_total)
+	grep -q "$restored intervals of metrics from before are still to be sent to http" agent.err
+	# Killed again, with what is from both.
+	wait_for 'own_is queue_batches "" -ge $((restored + 2))'
+	agent_kill
+	agent_start --remote-write "http://localhost:$PORT_OF_RECEIVER" --remote-write-interval 1s
+	wait_for 'own_is queue_restored_batches_total "" -ge $((restored + 2))'
+	n=$(own queue_restored_batches_total)
+	prometheus_start
+	wait_for 'own_is queue_batches "" = 0'
+	assert_equal "$(own batches_total 'result="dropped"') $(own batches_total 'result="lost"') $(own batches_total 'result="refused"') $(own batches_total 'result="damaged"')" \
+		"0 0 0 0"
+	[ "$(own batches_total 'result="sent"')" -ge "$n" ]
+	agent_stop
+	samples 'memscope_agent_start_time_seconds[10m]' > samples.txt
+	# So many intervals of the first agent; of all that were killed together; and each moment once.
+	assert_equal "$(awk 'NR == 1 { first = $2 } $2 == first' samples.txt | wc -l)" "$restored"
+	assert_equal "$(awk '{ value[NR] = $2 } END { for (i = 1; i <= NR; i++) n += value[i] != value[NR]; print n }' samples.txt)" "$n"
+	diff <(cut -d " " -f 1 samples.txt) <(cut -d " " -f 1 samples.txt | sort -nu)
+	assert_equal "$(cut -d " " -f 2 samples.txt | uniq | wc -l)" 3
 }
 
 @test "what a Prometheus does not take is lost, said with its words, and counted" {

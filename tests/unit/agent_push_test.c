@@ -6,7 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/push_queue.h"
@@ -81,10 +88,11 @@ static void clear(struct push_queue *queue)
 static void the_oldest_make_room(void **unused)
 {
 	const int before = some_descriptor();
-	struct push_queue queue = { 0 };
+	struct push_queue queue;
 	int after;
 
 	(void)unused;
+	push_queue_init(&queue);
 	assert_null(push_queue_oldest(&queue));
 	put(&queue, PUSH_QUEUE_BATCHES + 2);
 	assert_int_equal(queue.dropped, 2);
@@ -107,9 +115,10 @@ static void the_oldest_make_room(void **unused)
 
 static void large_ones_are_bounded(void **unused)
 {
-	struct push_queue queue = { 0 };
+	struct push_queue queue;
 
 	(void)unused;
+	push_queue_init(&queue);
 	push_queue_put(&queue, some_descriptor(), PUSH_QUEUE_BYTES / 2);
 	push_queue_put(&queue, some_descriptor(), PUSH_QUEUE_BYTES / 2);
 	assert_int_equal(queue.dropped, 0);
@@ -128,6 +137,235 @@ static void large_ones_are_bounded(void **unused)
 	clear(&queue);
 }
 
+/* ---- the file in which batches wait ---------------------------------------------------------- */
+
+static char directory[] = "/tmp/push-XXXXXX";
+
+static void path_of(char path[PATH_MAX], const char *name)
+{
+	snprintf(path, PATH_MAX, "%s/%s", directory, name);
+}
+
+static int begin_directory(void **unused)
+{
+	(void)unused;
+	strcpy(directory + strlen(directory) - 6, "XXXXXX");
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int end_directory(void **unused)
+{
+	static const char *const names[] = { "queue", "queue.damaged" };
+	char path[PATH_MAX];
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		path_of(path, names[i]);
+		unlink(path);
+	}
+	return rmdir(directory);
+}
+
+/* A batch of so many bytes, each of which is `byte`. */
+static int batch_of(char byte, size_t bytes)
+{
+	int fd = memfd_create("batch", MFD_CLOEXEC);
+	char *text = malloc(bytes);
+
+	memset(text, byte, bytes);
+	assert_int_equal(write(fd, text, bytes), bytes);
+	free(text);
+	return fd;
+}
+
+static void assert_batch(const struct push_queue *queue, char byte, size_t bytes)
+{
+	const struct push_batch *batch = push_queue_oldest(queue);
+	char *text = malloc(bytes);
+	size_t i;
+
+	assert_non_null(batch);
+	assert_int_equal(batch->bytes, bytes);
+	assert_int_equal(pread(batch->fd, text, bytes, (off_t)batch->offset), bytes);
+	for (i = 0; i < bytes; i++)
+		assert_int_equal(text[i], byte);
+	free(text);
+}
+
+/* The queue of a process that begins: with what the one before has left. */
+static int restore(struct push_queue *queue, size_t *damaged)
+{
+	int fd = push_file_open(directory, "queue");
+
+	assert_true(fd >= 0);
+	push_queue_init(queue);
+	assert_int_equal(push_queue_restore(queue, fd, damaged), 0);
+	return fd;
+}
+
+static void what_is_in_the_file_is_sent_by_the_next(void **unused)
+{
+	static struct push_queue queue;
+	size_t damaged, i;
+	int fd = restore(&queue, &damaged);
+
+	(void)unused;
+	assert_int_equal(queue.count + damaged, 0);
+	for (i = 0; i < 10; i++)
+		push_queue_put(&queue, batch_of('a' + (char)i, 1000 * (i + 1)), 1000 * (i + 1));
+	push_queue_remove(&queue);
+	/* Its room is the first that is free, and it is the newest nevertheless. */
+	push_queue_put(&queue, batch_of('z', 500), 500);
+	assert_int_equal(push_queue_unsaved(&queue), 0);
+	close(fd);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(damaged, 0);
+	assert_int_equal(queue.count, 10);
+	assert_int_equal(queue.bytes, 55000 - 1000 + 500);
+	for (i = 1; i < 10; i++) {
+		assert_batch(&queue, 'a' + (char)i, 1000 * (i + 1));
+		push_queue_remove(&queue);
+	}
+	push_queue_put(&queue, batch_of('0', 10), 10);
+	close(fd);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(queue.count, 2);
+	assert_batch(&queue, 'z', 500);
+	push_queue_remove(&queue);
+	assert_batch(&queue, '0', 10);
+	push_queue_remove(&queue);
+	close(fd);
+}
+
+static void the_file_is_bounded(void **unused)
+{
+	const size_t large = PUSH_QUEUE_BYTES / 4;
+	static struct push_queue queue;
+	struct stat status;
+	size_t damaged, i;
+	int fd = restore(&queue, &damaged);
+
+	(void)unused;
+	for (i = 0; i < PUSH_QUEUE_BATCHES + 3; i++)
+		push_queue_put(&queue, batch_of('a', 1), 1);
+	assert_int_equal(queue.dropped, 3);
+	for (i = 0; i < 30; i++)
+		push_queue_put(&queue, batch_of('A' + (char)i, large - i), large - i);
+	assert_int_equal(queue.count, 4);
+	assert_int_equal(queue.unsaved, 0);
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_true((uint64_t)status.st_size <= PUSH_FILE_MOST_BYTES);
+	/* Whole blocks, at both ends of each batch. */
+	assert_true((uint64_t)status.st_blocks * 512 <= PUSH_QUEUE_BYTES + (1 << 20));
+	close(fd);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(queue.count, 4);
+	for (i = 26; i < 30; i++) {
+		assert_batch(&queue, 'A' + (char)i, large - i);
+		push_queue_remove(&queue);
+	}
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_true((uint64_t)status.st_blocks * 512 <= 1 << 20);
+	close(fd);
+}
+
+static void change_byte(off_t offset)
+{
+	char path[PATH_MAX], byte;
+	int fd;
+
+	path_of(path, "queue");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pread(fd, &byte, 1, offset), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, offset), 1);
+	close(fd);
+}
+
+static void a_damaged_batch_is_lost_alone(void **unused)
+{
+	/* Of the second one: its number, its offset, its bytes. */
+	static const off_t places[] = { 4096 + 40, 4096 + 40 + 9, PUSH_FILE_BATCHES_AT + 150 };
+	static struct push_queue queue;
+	size_t damaged, i;
+	int fd;
+
+	(void)unused;
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		fd = restore(&queue, &damaged);
+		assert_int_equal(queue.count + damaged, 0);
+		push_queue_put(&queue, batch_of('a', 100), 100);
+		push_queue_put(&queue, batch_of('b', 100), 100);
+		push_queue_put(&queue, batch_of('c', 100), 100);
+		close(fd);
+		change_byte(places[i]);
+		fd = restore(&queue, &damaged);
+		assert_int_equal(damaged, 1);
+		assert_int_equal(queue.count, 2);
+		assert_batch(&queue, 'a', 100);
+		push_queue_remove(&queue);
+		assert_batch(&queue, 'c', 100);
+		push_queue_remove(&queue);
+		close(fd);
+	}
+}
+
+static void another_file_is_set_aside(void **unused)
+{
+	static const char text[] = "not a queue";
+	char path[PATH_MAX], read_back[sizeof(text)];
+	static struct push_queue queue;
+	size_t damaged;
+	int fd;
+
+	(void)unused;
+	path_of(path, "queue");
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
+	close(fd);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(queue.count + damaged, 0);
+	push_queue_put(&queue, batch_of('a', 100), 100);
+	close(fd);
+	path_of(path, "queue.damaged");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, read_back, sizeof(read_back)), sizeof(text));
+	assert_string_equal(read_back, text);
+	close(fd);
+	/* One of another version, whose batches are elsewhere, perhaps. */
+	change_byte(8);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(queue.count + damaged, 0);
+	close(fd);
+}
+
+static void what_the_disk_does_not_take_stays_in_memory(void **unused)
+{
+	const struct rlimit none = { PUSH_FILE_BATCHES_AT + 1000, RLIM_INFINITY };
+	static struct push_queue queue;
+	struct rlimit before;
+	size_t damaged;
+	int fd = restore(&queue, &damaged);
+	const int small = batch_of('a', 900), large = batch_of('b', 900);
+
+	(void)unused;
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	setrlimit(RLIMIT_FSIZE, &none);
+	push_queue_put(&queue, small, 900);
+	push_queue_put(&queue, large, 900);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_int_equal(queue.unsaved, 1);
+	assert_int_equal(queue.unsaved_error, EFBIG);
+	assert_int_equal(push_queue_unsaved(&queue), 1);
+	assert_batch(&queue, 'a', 900);
+	push_queue_remove(&queue);
+	assert_batch(&queue, 'b', 900);
+	push_queue_remove(&queue);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +373,16 @@ int main(void)
 		cmocka_unit_test(what_is_no_target),
 		cmocka_unit_test(the_oldest_make_room),
 		cmocka_unit_test(large_ones_are_bounded),
+		cmocka_unit_test_setup_teardown(what_is_in_the_file_is_sent_by_the_next,
+						begin_directory, end_directory),
+		cmocka_unit_test_setup_teardown(the_file_is_bounded, begin_directory,
+						end_directory),
+		cmocka_unit_test_setup_teardown(a_damaged_batch_is_lost_alone, begin_directory,
+						end_directory),
+		cmocka_unit_test_setup_teardown(another_file_is_set_aside, begin_directory,
+						end_directory),
+		cmocka_unit_test_setup_teardown(what_the_disk_does_not_take_stays_in_memory,
+						begin_directory, end_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,9 @@ struct channel_push {
 	uint64_t missed;   /* not made in time by the capture */
 	uint64_t failures; /* attempts that will be made again */
 	uint64_t rejected; /* data points of batches that were sent */
+	uint64_t damaged;  /* found to be so in the file of the queue, and lost */
+	uint64_t unsaved;  /* that this file did not take: kept in memory */
+	uint64_t restored; /* batches of earlier processes that it had when this one began */
 	uint64_t queued, queued_bytes;
 	uint64_t sent_ns; /* when the last one was sent, since 1970; 0: never */
 	uint64_t cpu_ns;

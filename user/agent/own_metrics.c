@@ -39,19 +39,23 @@
 	X(CONNECTIONS, "memscope_agent_http_connections", "gauge", "", "Connections of clients that are open") \
 	X(DROPPED, "memscope_agent_http_dropped_connections", "counter", "", "Connections of clients that were closed because they took too long") \
 	X(RESTARTS, "memscope_agent_http_restarts", "counter", "", "Times that the process for clients was started again because it had ended: not those at SIGHUP") \
-	X(PUSHED, "memscope_agent_otlp_batches", "counter", "", "Batches of metrics for the collector, one for each interval, by what became of them: sent, refused (by the collector, for good), dropped (the queue was full), missed (not made in time), lost (the process that pushes ended)") \
+	X(PUSHED, "memscope_agent_otlp_batches", "counter", "", "Batches of metrics for the collector, one for each interval, by what became of them: sent, refused (by the collector, for good), dropped (the queue was full), missed (not made in time), damaged (in the queue's file), lost (the process that pushes ended, and the queue's file did not have it)") \
 	X(PUSH_FAILURES, "memscope_agent_otlp_failed_attempts", "counter", "", "Attempts to send a batch that failed and are made again") \
 	X(PUSH_QUEUED, "memscope_agent_otlp_queue_batches", "gauge", "", "Batches that wait to be sent") \
 	X(PUSH_BYTES, "memscope_agent_otlp_queue_bytes", "gauge", "bytes", "Bytes of those") \
 	X(PUSH_MOST, "memscope_agent_otlp_queue_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(PUSH_RESTORED, "memscope_agent_otlp_queue_restored_batches", "counter", "", "Batches of an earlier agent's that the queue had when this one began: each becomes one of the batches that were sent, refused or dropped") \
+	X(PUSH_UNSAVED, "memscope_agent_otlp_queue_unsaved_batches", "counter", "", "Batches that the queue's file did not take, so that they were kept in memory only") \
 	X(PUSH_TIME, "memscope_agent_otlp_last_sent_time_seconds", "gauge", "seconds", "When a batch was last sent, since 1970") \
 	X(PUSH_RESTARTS, "memscope_agent_otlp_restarts", "counter", "", "Times that the process that pushes was started again") \
 	X(PUSH_REJECTED, "memscope_agent_otlp_rejected_points", "counter", "", "Data points of sent batches that the collector did not take") \
-	X(WRITTEN, "memscope_agent_remote_write_batches", "counter", "", "Batches of metrics for the receiver of remote write, one for each interval, by what became of them: sent, refused (by it, for good), dropped (the queue was full), missed (not made in time), lost (the process that sends them ended)") \
+	X(WRITTEN, "memscope_agent_remote_write_batches", "counter", "", "Batches of metrics for the receiver of remote write, one for each interval, by what became of them: sent, refused (by it, for good), dropped (the queue was full), missed (not made in time), damaged (in the queue's file), lost (the process that sends them ended, and the queue's file did not have it)") \
 	X(WRITTEN_FAILURES, "memscope_agent_remote_write_failed_attempts", "counter", "", "Attempts to send a batch that failed and are made again") \
 	X(WRITTEN_QUEUED, "memscope_agent_remote_write_queue_batches", "gauge", "", "Batches that wait to be sent") \
 	X(WRITTEN_BYTES, "memscope_agent_remote_write_queue_bytes", "gauge", "bytes", "Bytes of those") \
 	X(WRITTEN_MOST, "memscope_agent_remote_write_queue_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(WRITTEN_RESTORED, "memscope_agent_remote_write_queue_restored_batches", "counter", "", "Batches of an earlier agent's that the queue had when this one began: each becomes one of the batches that were sent, refused or dropped") \
+	X(WRITTEN_UNSAVED, "memscope_agent_remote_write_queue_unsaved_batches", "counter", "", "Batches that the queue's file did not take, so that they were kept in memory only") \
 	X(WRITTEN_TIME, "memscope_agent_remote_write_last_sent_time_seconds", "gauge", "seconds", "When a batch was last sent, since 1970") \
 	X(WRITTEN_RESTARTS, "memscope_agent_remote_write_restarts", "counter", "", "Times that the process that sends them was started again") \
 	X(RELOADS, "memscope_agent_reloads", "counter", "", "Times that the configuration was read again, by how that ended") \
@@ -164,11 +168,14 @@ static void add_push(struct metrics *metrics, const struct push_feed *push)
 	add(metrics, FAMILY_PUSHED + base, "result", "refused", now->refused);
 	add(metrics, FAMILY_PUSHED + base, "result", "dropped", now->dropped);
 	add(metrics, FAMILY_PUSHED + base, "result", "missed", now->missed);
+	add(metrics, FAMILY_PUSHED + base, "result", "damaged", now->damaged);
 	add(metrics, FAMILY_PUSHED + base, "result", "lost", push->counts.lost);
 	metrics_add(metrics, FAMILY_PUSH_FAILURES + base, now->failures);
 	metrics_add(metrics, FAMILY_PUSH_QUEUED + base, now->queued);
 	metrics_add(metrics, FAMILY_PUSH_BYTES + base, now->queued_bytes);
 	metrics_add(metrics, FAMILY_PUSH_MOST + base, PUSH_QUEUE_BYTES);
+	metrics_add(metrics, FAMILY_PUSH_RESTORED + base, now->restored);
+	metrics_add(metrics, FAMILY_PUSH_UNSAVED + base, now->unsaved);
 	if (now->sent_ns)
 		metrics_add(metrics, FAMILY_PUSH_TIME + base, now->sent_ns);
 	metrics_add(metrics, FAMILY_PUSH_RESTARTS + base, push->counts.restarts);

@@ -2,8 +2,12 @@
 #include "agent/push_feed.h"
 
 #include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
 
+#include "agent/push_file.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #define ANSWER_NS 4000000000ull /* for the last answers */
 #define END_NS 10000000000ull   /* in all: from its answer on, a process has 5 seconds */
@@ -16,6 +20,7 @@ void push_feed_init(struct push_feed pushes[PUSH_PROTOCOLS])
 	for (i = 0; i < PUSH_PROTOCOLS; i++) {
 		served_init(&pushes[i].served);
 		pushes[i].options.protocol = i;
+		pushes[i].options.file = -1;
 		pushes[i].served.task =
 			i == PUSH_OTLP ? "pushes metrics" : "pushes metrics by remote write";
 		pushes[i].served.gone = i == PUSH_OTLP ?
@@ -32,12 +37,13 @@ static pid_t start(void *context, int channel)
 	return push_process_start(&push->options);
 }
 
-/* Those of the process are since it began; what it had not sent ended with it. */
-static void note_end(struct push_feed *push)
+/* Those of the process are since it began; what it had not sent, and the next has not, is lost. */
+static void note_end(struct push_feed *push, const struct channel_push *next)
 {
 	const struct channel_push *last = &push->counts.now;
 
-	push->counts.lost += last->queued;
+	if (last->queued > next->restored + next->damaged)
+		push->counts.lost += last->queued - next->restored - next->damaged;
 	push->counts.restarts++;
 	push->earlier = *last;
 }
@@ -48,7 +54,7 @@ static void note(void *context, const struct channel_question *question)
 	const struct channel_push *earlier = &push->earlier, *now = &question->push;
 
 	if (question->is_hello)
-		note_end(push);
+		note_end(push, now);
 	push->counts.now = (struct channel_push){
 		.sent = earlier->sent + now->sent,
 		.refused = earlier->refused + now->refused,
@@ -56,6 +62,9 @@ static void note(void *context, const struct channel_question *question)
 		.missed = earlier->missed + now->missed,
 		.failures = earlier->failures + now->failures,
 		.rejected = earlier->rejected + now->rejected,
+		.damaged = earlier->damaged + now->damaged,
+		.unsaved = earlier->unsaved + now->unsaved,
+		.restored = push->counts.restarts ? earlier->restored : now->restored,
 		.queued = now->queued,
 		.queued_bytes = now->queued_bytes,
 		.sent_ns = now->sent_ns ? now->sent_ns : earlier->sent_ns,
@@ -64,13 +73,31 @@ static void note(void *context, const struct channel_question *question)
 	};
 }
 
+static void open_file(struct push_feed *push)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.queue", push_protocols[push->options.protocol].option);
+	push->options.file = push_file_open(push->state_directory, name);
+	if (push->options.file < 0)
+		log_warning("what is to be pushed to %s is kept in memory only", push->options.url);
+}
+
 static int open_feed(struct push_feed *push)
 {
+	int err;
+
 	if (!push->options.url)
 		return 0;
+	open_file(push);
 	push->served.broker.note = note;
 	push->served.broker.note_context = push;
-	return served_open(&push->served, start, push);
+	err = served_open(&push->served, start, push);
+	/* It is the process's. */
+	if (push->options.file >= 0)
+		close(push->options.file);
+	push->options.file = -1;
+	return err;
 }
 
 int push_feed_open(struct push_feed pushes[PUSH_PROTOCOLS])

@@ -11,12 +11,13 @@
 
 struct push_feed_counts {
 	struct channel_push now; /* sums since the agent began */
-	uint64_t lost;           /* batches that a process had when it ended */
+	uint64_t lost;           /* batches that a process had when it ended, and only there */
 	uint64_t restarts;
 };
 
 struct push_feed {
 	struct push_options options; /* url NULL: nothing is pushed so */
+	const char *state_directory; /* where the queue's file is */
 	struct served served;
 	struct channel_push earlier; /* of the processes before the one that is there */
 	struct push_feed_counts counts;

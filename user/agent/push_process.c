@@ -50,6 +50,7 @@ struct push {
 	uint64_t backoff_ns, retry_ns; /* how long it waits, and until when */
 	bool failing;                  /* which has been said */
 	long refused;                  /* status that has been said; 0: none */
+	bool unsaved_said;
 
 	uint64_t ask_ns, report_ns;           /* when it does so next */
 	uint64_t numbers, asked, asked_at_ns; /* the question that waits for an answer; 0: none */
@@ -63,7 +64,10 @@ static size_t read_body(char *to, size_t size, size_t count, void *context)
 {
 	struct push *push = context;
 	const struct push_batch *batch = push_queue_oldest(&push->queue);
-	const ssize_t length = pread(batch->fd, to, size * count, (off_t)push->sent_bytes);
+	const uint64_t left = batch->bytes - push->sent_bytes;
+	const size_t most = size * count < left ? size * count : (size_t)left;
+	const ssize_t length =
+		pread(batch->fd, to, most, (off_t)(batch->offset + push->sent_bytes));
 
 	if (length < 0)
 		return CURL_LIBRARY_READ_ABORT;
@@ -76,7 +80,8 @@ static int seek_body(void *context, long long offset, int origin)
 {
 	struct push *push = context;
 
-	if (origin != SEEK_SET || offset < 0)
+	if (origin != SEEK_SET || offset < 0 ||
+	    (uint64_t)offset > push_queue_oldest(&push->queue)->bytes)
 		return 1;
 	push->sent_bytes = (uint64_t)offset;
 	return 0;
@@ -200,6 +205,7 @@ static void finish(struct push *push, int result)
 	push->curl.easy_getinfo(push->easy, CURL_LIBRARY_INFO_RETRY_AFTER, &retry_after);
 	push->curl.multi_remove_handle(push->multi, push->easy);
 	push->queue.sending = false;
+	push->report_ns = 0; /* at once: if it is killed, what it has not said counts as lost */
 	if (!result && status >= 200 && status < 300) {
 		note_sent(push);
 	} else if (result || push_protocol_is_passing(push->options->protocol, status)) {
@@ -265,6 +271,7 @@ static int say(struct push *push, uint64_t number, bool is_hello)
 	push->counts.dropped = queue->dropped;
 	push->counts.queued = queue->count;
 	push->counts.queued_bytes = queue->bytes;
+	push->counts.unsaved = queue->unsaved;
 	push->counts.cpu_ns = clock_cpu_ns();
 	push->counts.resident_bytes = resident_bytes(push);
 	question.push = push->counts;
@@ -307,6 +314,11 @@ static void keep_batch(struct push *push, int fd, uint64_t bytes, bool last)
 	push_queue_put(&push->queue, fd, bytes);
 	if (push->queue.dropped != dropped)
 		push_body_lost(&push->body);
+	if (push->queue.unsaved && !push->unsaved_said)
+		log_warning("cannot keep metrics for %s in the state directory: %s; what it does"
+			    " not take is kept in memory only, and is lost when the agent ends",
+			    push->options->url, strerror(push->queue.unsaved_error));
+	push->unsaved_said = push->queue.unsaved;
 }
 
 /* What the agent's end has comes without a question. */
@@ -353,11 +365,16 @@ static bool is_done(const struct push *push, uint64_t now_ns)
 
 static enum keeper_end end(const struct push *push)
 {
-	if (push->queue.count)
+	const size_t lost = push_queue_unsaved(&push->queue), kept = push->queue.count - lost;
+
+	if (kept)
+		log_info("the agent ends: %zu interval%s of metrics that %s has not taken %s kept"
+			 " until it is started again",
+			 kept, kept == 1 ? "" : "s", push->options->url, kept == 1 ? "is" : "are");
+	if (lost)
 		log_warning(
 			"the agent ends: %zu interval%s of metrics that %s has not taken %s lost",
-			push->queue.count, push->queue.count == 1 ? "" : "s", push->options->url,
-			push->queue.count == 1 ? "is" : "are");
+			lost, lost == 1 ? "" : "s", push->options->url, lost == 1 ? "is" : "are");
 	return KEEPER_AGENT_GONE;
 }
 
@@ -468,18 +485,44 @@ static int prepare(struct push *push)
 	return 0;
 }
 
+/* What earlier processes have left. */
+static void restore(struct push *push)
+{
+	size_t damaged = 0;
+	int err = push_queue_restore(&push->queue, push->options->file, &damaged);
+
+	push->counts.damaged = damaged;
+	push->counts.restored = push->queue.count;
+	if (err)
+		log_error("cannot read what was kept for %s: %s; metrics are kept in memory only",
+			  push->options->url, strerror(-err));
+	if (damaged)
+		log_warning("%zu interval%s of metrics that %s kept for %s %s damaged, and lost",
+			    damaged, damaged == 1 ? "" : "s", damaged == 1 ? "was" : "were",
+			    push->options->url, damaged == 1 ? "is" : "are");
+	if (push->queue.count)
+		log_info("%zu interval%s of metrics from before %s still to be sent to %s",
+			 push->queue.count, push->queue.count == 1 ? "" : "s",
+			 push->queue.count == 1 ? "is" : "are", push->options->url);
+}
+
 static enum keeper_end serve(void *context)
 {
 	static struct push push;
 
 	push.options = context;
+	push_queue_init(&push.queue);
 	push.protocol = &push_protocols[push.options->protocol];
 	/* No other process that was here before has asked by these numbers. */
 	push.numbers = (uint64_t)getpid() << 32;
 	tzset(); /* not to look for its file each time */
 	push.statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	if (curl_library_load(&push.curl) || prepare(&push) || set_client(&push) ||
-	    set_headers(&push) || sandbox_enter_network() || say(&push, 0, true))
+	    set_headers(&push) || sandbox_enter_network())
+		return KEEPER_CANNOT;
+	if (push.options->file >= 0)
+		restore(&push);
+	if (say(&push, 0, true))
 		return KEEPER_CANNOT;
 	return run(&push);
 }
@@ -487,11 +530,12 @@ static enum keeper_end serve(void *context)
 pid_t push_process_start(const struct push_options *options)
 {
 	const struct push_protocol *protocol = &push_protocols[options->protocol];
+	const int fds[] = { options->channel, options->file };
 	const struct keeper keeper = { .name = protocol->name,
 				       .parent_name = protocol->parent_name,
 				       .task = "pushes metrics",
-				       .fds = &options->channel,
-				       .fds_count = 1,
+				       .fds = fds,
+				       .fds_count = options->file < 0 ? 1 : 2,
 				       .serve = serve,
 				       .context = (void *)options };
 

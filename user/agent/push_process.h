@@ -18,6 +18,7 @@ struct push_options {
 	const char *client_path; /* for push_client_read(); NULL: none */
 	uint64_t interval_ns;
 	int channel; /* the process's end */
+	int file;    /* of push_file_open(): what it keeps there outlives it; -1: none */
 };
 
 /*

@@ -262,7 +262,7 @@ static int open_again(int fd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_trusted(const struct place *place, int fd)
+static int open_trusted(const struct place *place, int fd, int flags)
 {
 	struct stat directory, file;
 	int err = stat_directory(place->directory, &directory);
@@ -275,7 +275,7 @@ static int open_trusted(const struct place *place, int fd)
 		return -EAGAIN;
 	if (S_ISDIR(file.st_mode))
 		return -EISDIR;
-	return is_trusted_file(&directory, &file) ? open_again(fd, O_WRONLY) : -EEXIST;
+	return is_trusted_file(&directory, &file) ? open_again(fd, flags) : -EEXIST;
 }
 
 static int create(const struct place *place)
@@ -287,12 +287,12 @@ static int create(const struct place *place)
 }
 
 /* -EAGAIN: there is something else by that name than when it was looked for. */
-static int open_or_create(const struct place *place)
+static int open_or_create(const struct place *place, int flags)
 {
 	int fd, opened;
 
 	if (place->is_descriptor) {
-		fd = openat(place->directory, place->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		fd = openat(place->directory, place->name, flags | O_CLOEXEC | O_NOCTTY);
 		return fd < 0 ? -errno : fd;
 	}
 	fd = openat(place->directory, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -302,12 +302,12 @@ static int open_or_create(const struct place *place)
 		opened = create(place);
 		return opened == -EEXIST ? -EAGAIN : opened;
 	}
-	opened = open_trusted(place, fd);
+	opened = open_trusted(place, fd, flags);
 	close(fd);
 	return opened;
 }
 
-int place_open(const char *path)
+static int open_path(const char *path, int flags)
 {
 	struct place place;
 	int tries, fd = -EAGAIN;
@@ -315,10 +315,20 @@ int place_open(const char *path)
 	for (tries = 0; fd == -EAGAIN && tries < TRIES; tries++) {
 		fd = place_find(&place, path);
 		if (!fd)
-			fd = open_or_create(&place);
+			fd = open_or_create(&place, flags);
 		place_close(&place);
 	}
 	return fd;
+}
+
+int place_open(const char *path)
+{
+	return open_path(path, O_WRONLY);
+}
+
+int place_open_both(const char *path)
+{
+	return open_path(path, O_RDWR);
 }
 
 int place_create(const char *path)

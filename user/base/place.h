@@ -45,6 +45,9 @@ int place_stat(const struct place *place, struct stat *status);
  */
 int place_open(const char *path);
 
+/* The same, but it can be read, too. */
+int place_open_both(const char *path);
+
 /* These follow no link by the last name. They return 0 (or a descriptor), or -errno. */
 int place_create(const char *path); /* a new file, mode 0600, to be read and written */
 int place_read(const char *path);   /* a plain file */

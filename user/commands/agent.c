@@ -248,8 +248,8 @@ static const struct option_row rows[] = {
 	  " basic_auth_users).",
 	  parse_web_config, AT(web_config) },
 	{ 0, "state-dir", "DIR",
-	  "Directory for the flight recorder's ring, for bundles and the history (default"
-	  " /var/lib/memscope-bpf).",
+	  "Directory for the flight recorder's ring, for bundles, the history and what is yet to be"
+	  " pushed (default /var/lib/memscope-bpf).",
 	  parse_state_directory, AT(state_directory) },
 	{ 0, "ring", "SIZE",
 	  "Keep the newest SIZE of the recording (default 1G). Each bundle takes as much again; eight"

@@ -308,6 +308,7 @@ static int open_pushes(struct run *run)
 		run->pushes[i].options.url = push->url;
 		run->pushes[i].options.client_path = push->client_path;
 		run->pushes[i].options.interval_ns = push->interval_ns;
+		run->pushes[i].state_directory = run->settings->state_directory;
 		set_broker(run, &run->pushes[i].served.broker);
 	}
 	return push_feed_open(run->pushes);

@@ -148,7 +148,10 @@ static const int allowed_files[] = {
 
 #define ALLOWED_FILES (sizeof(allowed_files) / sizeof(*allowed_files))
 
-/* What connecting takes besides; for names, also a thread, and files. */
+/*
+ * What connecting takes besides; for names, also a thread, and files. The last two are for the file
+ * in which it keeps what it is to send: it can open none to be written.
+ */
 static const int allowed_network[] = {
 	SYS_socket,     SYS_connect,
 	SYS_bind,       SYS_socketpair,
@@ -170,7 +173,8 @@ static const int allowed_network[] = {
 	SYS_readlink,   SYS_pipe,
 	SYS_select,
 #endif
-	SYS_pselect6,
+	SYS_pselect6,   SYS_pwrite64,
+	SYS_fallocate,
 };
 
 #define ALLOWED_NETWORK (sizeof(allowed_network) / sizeof(*allowed_network))

@@ -235,7 +235,7 @@ worst_error() {
 }
 
 @test "a GPU that copies most of the time is named with the direction, nothing else is" {
-	SIMCUPTI=copy=20ms measured 1 60
+	SIMCUPTI=copy=60ms measured 1 60
 	assert_equal "$(bottlenecks .rule)" '["copy-bound"]'
 	jq -e '.recordings[0].findings[] | select(.rule == "copy-bound") | .confidence == "high" and .evidence[0].value > 90
 		and ([.evidence[] | select(.name) | .name] | . == ["HtoD"] or . == ["DtoH"])' report.json

@@ -52,6 +52,14 @@ record_puppet() {
 	[ "$(wc -l <<< "$stderr")" -eq 1 ]
 	run -0 --separate-stderr report -q --fail-on oom -o out.md leak.mscope
 	[ -z "$stderr" ]
+	# As grep -q: the exit code, and what it is for.
+	run -0 --separate-stderr report -q --fail-on oom leak.mscope
+	[ -z "$output$stderr" ]
+	run -0 --separate-stderr report -q --fail-on oom --json leak.mscope
+	[[ $output == *memscope-bpf/report* ]]
+	run -8 --separate-stderr report -q --fail-on left=1 leak.mscope
+	[ -z "$output" ]
+	[[ $stderr == *"--fail-on left=1: "*" held "* ]]
 	# It is known.
 	echo "leak-growth python? cuMemAlloc* # of old" > known
 	run -0 --separate-stderr report --fail-on "leak>=low" --suppress known leak.mscope

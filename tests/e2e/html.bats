@@ -52,7 +52,7 @@ browse() {
 	grep -qE ' title="20[0-9-]+T[0-9:.]+Z">\+[0-9.]+ s <span class="clock">[0-9:.]+</span></td>' "$BATS_FILE_TMPDIR/run.html"
 	# All that the process held when memory ran out was made by its functions.
 	jq -e '.recordings[0].out_of_memory[0].processes[0] | .live.bytes > 0 and .live.bytes == ([.by_api[].live.bytes] | add)' "$BATS_FILE_TMPDIR/run.json"
-	"$MEMSCOPE" report -q "$BATS_FILE_TMPDIR/run.mscope" > run.txt
+	"$MEMSCOPE" report "$BATS_FILE_TMPDIR/run.mscope" > run.txt
 	at=$(grep -o 'memscope-bpf report --at 20[0-9T:.-]*Z' run.txt | cut -d ' ' -f 4)
 	"$MEMSCOPE" report -q --at "$at" -f json -o at.json "$BATS_FILE_TMPDIR/run.mscope"
 	assert_equal "$(jq '[.recordings[0].processes[0].by_api[] | select(.space == "device" or .space == "pool").live_bytes] | add' at.json)" \

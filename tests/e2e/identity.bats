@@ -216,7 +216,7 @@ contained() {
 		"[\"$id\",\"cuda\",\"trainer-0\",\"research\"]"
 	"$MEMSCOPE" report -q -f md -o out.md --pod research/trainer-0 a.mscope
 	grep "docker cuda ${id:0:12}, pid in its namespace 1, pod research/trainer-0" out.md
-	"$MEMSCOPE" report -q --by container a.mscope > by.md
+	"$MEMSCOPE" report --by container a.mscope > by.md
 	grep -q "^| docker cuda $id |" by.md || fail "$(cat by.md)"
 	"$MEMSCOPE" export -q -f openmetrics -o out.om a.mscope
 	grep -q '^memscope_allocations_total{.*container="cuda",pod="trainer-0",namespace="research",container_id="'"$id"'"' out.om

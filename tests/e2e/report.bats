@@ -548,7 +548,7 @@ print(sqlite3.connect('known.sqlite').execute(
 					.space == "array" or .space == "graph" or .space == "physical").live.bytes] | add // 0))' report.json
 	done
 	"$MEMSCOPE" report -q -f json one.mscope | jq -e '.options.by == null and .recordings[0].groups == null'
-	"$MEMSCOPE" report -q --by user one.mscope > report.md
+	"$MEMSCOPE" report --by user one.mscope > report.md
 	grep -q "^| $(id -un) | 1 | 0 | 0 B | " report.md
 	"$MEMSCOPE" report -q --by comm -f html one.mscope | grep -q 'id="r1-groups"\|Device and managed memory by'
 	"$MEMSCOPE" report -q --by comm -f text one.mscope | tr -s ' ' | grep -q '^ *calls 1 0 0 B'

@@ -114,7 +114,7 @@ whole() {
 		rm -f a.mscope
 		record_children "" "$way" "$count" 5
 		assert_equal "$way $(whole)" "$way [$count,$((count / 2)),0]"
-		"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md
+		"$MEMSCOPE" report --fail-on inexact a.mscope > report.md
 	done
 }
 
@@ -160,7 +160,7 @@ calls_seen() {
 	rmdir "$GROUP"
 	"$MEMSCOPE" report -f json a.mscope > report.json
 	assert_equal "$(whole)" "[60,30,0]"
-	"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md
+	"$MEMSCOPE" report --fail-on inexact a.mscope > report.md
 }
 
 @test "--attach=process: what is missed of children is said, and nothing is called exact" {
@@ -178,7 +178,7 @@ calls_seen() {
 fails_inexact() {
 	local code=0
 
-	"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md || code=$?
+	"$MEMSCOPE" report --fail-on inexact a.mscope > report.md || code=$?
 	assert_equal "$1 $code" "$1 8"
 }
 
@@ -186,7 +186,7 @@ fails_inexact() {
 	needs_files beside
 	record_children "" fork 1 300
 	assert_equal "$(whole)" "[1,0,0]"
-	"$MEMSCOPE" report -q --fail-on inexact a.mscope > report.md
+	"$MEMSCOPE" report --fail-on inexact a.mscope > report.md
 	rm a.mscope
 	record_children --attach=process fork 1 "$(time_to_attach 300)"
 	[[ "$(whole)" == "[1,"* ]] || fails_inexact child

@@ -33,6 +33,7 @@ struct settings {
 	struct diff_options options;
 	const char *output;
 	const struct format *format; /* NULL: as it suits the output */
+	bool quiet;                  /* once settled: nothing is written */
 	uint64_t top;                /* 0: as the format has it */
 	struct gate gate;
 };
@@ -226,7 +227,7 @@ static const struct option_row rows[] = {
 	  " inexact: the numbers of either side are not exact. Exit with 9 if none holds, but a"
 	  " rule in the list could not look in B, unless unknown=pass is given.",
 	  parse_fail_on, 0 },
-	OPTION_QUIET_ROW,
+	OPTION_SILENT_ROW(" unless -f or --json asks for it", AT(quiet)),
 	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
@@ -295,7 +296,8 @@ static int compare(const struct settings *settings, const struct report *a, cons
 		log_error("not enough memory to compare the recordings");
 		return EXIT_FAILED;
 	}
-	code = exit_code_of(dump_input_write(settings->output, put_diff, &shown));
+	code = settings->quiet ? EXIT_OK :
+				 exit_code_of(dump_input_write(settings->output, put_diff, &shown));
 	if (code == EXIT_OK)
 		code = check_findings(settings, diff);
 	diff_free(diff);
@@ -343,6 +345,7 @@ static int diff(int argc, char **argv)
 			  " `memscope-bpf diff --help`");
 		return EXIT_USAGE;
 	}
+	settings.quiet &= !settings.format && !settings.output;
 	settings.format = choose_format(&settings);
 	if (!settings.format)
 		return EXIT_USAGE;

@@ -37,16 +37,32 @@ static void print_words(const char *text, int column)
 	putchar('\n');
 }
 
+/* Broken behind a comma or a bar before `HELP_WIDTH`. Returns the column that it ends in. */
+static int print_argument(const char *argument, int column)
+{
+	int at = column;
+
+	while (*argument) {
+		int length = strcspn(argument, ",|");
+
+		length += argument[length] != '\0';
+		if (at > column && at + length > HELP_WIDTH)
+			at = printf("\n%*s", column, "") - 1;
+		at += printf("%.*s", length, argument);
+		argument += length;
+	}
+	return at;
+}
+
 static void print_row(const struct option_row *row)
 {
-	char left[80];
 	int length;
 
-	length = snprintf(left, sizeof(left), "  %c%c%s --%s%s%s", row->letter ? '-' : ' ',
-			  row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
-			  row->argument && !option_may_lack_value(row) ? "=" : "",
-			  row->argument ? row->argument : "");
-	printf("%s", left);
+	length = printf("  %c%c%s --%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+			row->letter ? "," : " ", row->name,
+			row->argument && !option_may_lack_value(row) ? "=" : "");
+	if (row->argument)
+		length = print_argument(row->argument, length);
 	if (length + 2 > HELP_COLUMN)
 		printf("\n%*s", HELP_COLUMN, "");
 	else

@@ -500,6 +500,11 @@ int option_quiet(const struct option_row *row, const char *value, void *settings
 	return 0;
 }
 
+int option_silent(const struct option_row *row, const char *value, void *settings)
+{
+	return option_flag(row, value, settings) || option_quiet(row, value, settings);
+}
+
 int option_verbose(const struct option_row *row, const char *value, void *settings)
 {
 	(void)row;

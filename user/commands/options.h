@@ -29,13 +29,20 @@ int option_buffer(const struct option_row *row, const char *value, void *setting
 int option_events(const struct option_row *row, const char *value, void *settings); /* uint64_t */
 int option_duration(const struct option_row *row, const char *value, void *settings); /* ns */
 int option_period(const struct option_row *row, const char *value, void *settings);   /* or off */
-int option_quiet(const struct option_row *row, const char *value, void *settings); /* log level */
+int option_quiet(const struct option_row *row, const char *value, void *settings);  /* log level */
+int option_silent(const struct option_row *row, const char *value, void *settings); /* and bool */
 int option_verbose(const struct option_row *row, const char *value, void *settings);
 
 /* Rows that all commands have; -v says more in some. */
 /* clang-format off */
 #define OPTION_QUIET_ROW \
 	{ 'q', "quiet", NULL, "Print only warnings and errors.", option_quiet, 0 }
+/* Of a command whose result is also its exit code: as grep -q. Its place is a bool. */
+#define OPTION_SILENT_ROW(more, offset) \
+	{ 'q', "quiet", NULL, \
+	  "Write nothing to standard output" more ", and only warnings and errors to standard error:" \
+	  " for scripts that want the exit code.", \
+	  option_silent, offset }
 #define OPTION_VERBOSE_ROW \
 	{ 'v', "verbose", NULL, "Print more messages.", option_verbose, 0 }
 /* clang-format on */

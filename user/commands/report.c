@@ -51,6 +51,7 @@ struct settings {
 	struct lanes lanes;
 	const char *output;
 	const struct format *format; /* NULL: as it suits the output */
+	bool quiet;                  /* once settled: nothing is written */
 	struct gate gate;
 	struct suppressions suppressions;
 	const char *suppress; /* their file; NULL: none */
@@ -382,7 +383,7 @@ static const struct option_row rows[] = {
 	  "Set a threshold of the rules. The report ends with a list of the changed thresholds;"
 	  " with -v, of all.",
 	  parse_thresholds, 0 },
-	OPTION_QUIET_ROW,
+	OPTION_SILENT_ROW(" unless -f or --json asks for it", AT(quiet)),
 	{ 'v', "verbose", NULL, "Print more messages, and list all thresholds in the report.",
 	  parse_verbose, 0 },
 	{ 0 },
@@ -471,7 +472,7 @@ static int run(struct settings *settings, char **files)
 	}
 	if (code == EXIT_OK)
 		code = dump_input_read(&settings->reader, &set, &settings->symbols);
-	if (code == EXIT_OK)
+	if (code == EXIT_OK && !settings->quiet)
 		code = exit_code_of(dump_input_write(settings->output, put_report, settings));
 	return code == EXIT_OK ? check_findings(settings) : code;
 }
@@ -486,6 +487,7 @@ static int settle(struct settings *settings)
 		log_error("--warmup goes with --fail-on growth=SIZE");
 		return EXIT_USAGE;
 	}
+	settings->quiet &= !settings->format && !settings->output;
 	settings->format = choose_format(settings);
 	if (!settings->format)
 		return EXIT_USAGE;

@@ -20,6 +20,7 @@
 struct settings {
 	const char *repair;
 	bool json;
+	bool quiet;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -34,7 +35,7 @@ static const struct option_row rows[] = {
 	  " parts stay missing, and are reported for OUT, too. If OUT was written, the exit code is"
 	  " 0; if it cannot be written, it is removed.",
 	  option_file, AT(repair) },
-	OPTION_QUIET_ROW,
+	OPTION_SILENT_ROW(" unless --json asks for it", AT(quiet)),
 	OPTION_VERBOSE_ROW,
 	{ 0 },
 };
@@ -67,7 +68,7 @@ static void tell(struct run *run, const char *path, const struct verification *v
 
 	if (run->settings.json)
 		verify_output_json(&run->json, path, verification);
-	else
+	else if (!run->settings.quiet)
 		verify_output_text(&run->writer.text, path, verification);
 	verify_total_add(&run->total, verification);
 	if (status == VERIFICATION_CUT_SHORT)
@@ -130,7 +131,7 @@ static void verify_all(struct run *run, char **paths)
 		json_close(&run->json, ']');
 		json_close(&run->json, '}');
 		string_append_char(&run->writer.text, '\n');
-	} else if (run->total.count > 1) {
+	} else if (run->total.count > 1 && !run->settings.quiet) {
 		verify_total_text(&run->writer.text, &run->total);
 	}
 	err = writer_close(&run->writer);

@@ -31,6 +31,8 @@ record_puppet() {
 @test "a program that leaks: each way to ask, and the exit code" {
 	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
 	report -f json leak.mscope | jq -e '.recordings[0].findings[0] | .rule == "leak-growth"'
+	# Two sums of it in one paragraph: the second one is of more.
+	report leak.mscope | grep -q " leaves [0-9.]* MiB behind: .* MiB had not been freed, that growth included)"
 	run -8 --separate-stderr report --fail-on "leak-growth>=low" -o out.md leak.mscope
 	[[ $stderr == *"--fail-on leak-growth>=low: python3"*" ("*" (leak-growth, cuMemAlloc_v2, "*" confidence)"* ]]
 	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
@@ -208,7 +210,7 @@ record_puppet() {
 	refused 'write leak,oom,loss' --fail-on any
 	refused 'write peak=1G' --fail-on 'peak>1G'
 	refused '"x" is not a size' --fail-on peak=x
-	refused 'there is no condition "leaks"; did you mean leak (it grows), or leak-at-exit or left=SIZE (it is left at the end)?' --fail-on leaks
+	refused 'there is no condition "leaks"; did you mean leak (it grows), left=SIZE (so much was held at the end, leak or not), or leak-at-exit (a finding that what is left is a leak, which takes leak-time)?' --fail-on leaks
 	refused 'there is no condition "leak-at-exti"; did you mean leak-at-exit?' --fail-on leak-at-exti
 	refused '"x" is not a size; write 4096, 64K, 1.5M or 2G, or left for anything' --fail-on left=x
 	refused '"sure" is not low, medium or high' --fail-on 'leak>=sure'

@@ -37,6 +37,21 @@ trace_and_record() {
 		'[true,false,"targets-gone","0"]'
 }
 
+@test "without -o, another recording of the process gets another name, and the first one stays" {
+	local before
+
+	puppet_with_cuda
+	"$MEMSCOPE" record $MASK -q -d 0.1 -p "$PUPPET_PID"
+	before=$(sha256sum ./*.mscope)
+	"$MEMSCOPE" record $MASK -q -d 0.1 -p "$PUPPET_PID"
+	sha256sum -c --quiet <<< "$before"
+	assert_equal "$(find . -name "memscope.*.$PUPPET_PID.mscope" | wc -l)" 1
+	assert_equal "$(find . -name "memscope.*.$PUPPET_PID.20*T*.mscope" | wc -l)" 1
+	run ! "$MEMSCOPE" record $MASK -d 0.1 -p "$PUPPET_PID" -o "memscope.%h.%p.mscope"
+	[[ $output == *"File exists; remove it, or choose another name with -o"* ]]
+	puppet_end
+}
+
 @test "by default, launches and copies are sums that amount to the same" {
 	local totals='.processes[0] | [.spaces, .copies, .memsets, .syncs, .launches, .failures,
 		(.kernels | sort_by(.kernel))] | del(.. | .duration_ns?, .host_ns?, .bytes_per_second?, .peak_ts_ns?)'

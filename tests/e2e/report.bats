@@ -325,7 +325,7 @@ print(sqlite3.connect('known.sqlite').execute(
 	record -o run.mscope -- $(ffmpeg_command)
 	assert_refused 5 "process 1 is not in the recording" --pid 1 --fail-on leak run.mscope
 	assert_refused 5 "device 7 is not in the recording" --device 7 run.mscope
-	assert_refused 2 "the recording began later" --from 2000-01-01T00:00:00Z \
+	assert_refused 2 "that is before the recording began; the recording is from 20" --from 2000-01-01T00:00:00Z \
 		--to 2001-01-01T00:00:00Z run.mscope
 	assert_refused 2 "had ended by then" --from 2h run.mscope
 	assert_refused 2 "--to is not later than --from" --from 0.002 --to 0.001 run.mscope

@@ -221,7 +221,8 @@ static void test_words_that_are_none(void **state)
 		{ "leak=1", "leak has no size" },
 		{ "leak-growt", "there is no condition \"leak-growt\"; did you mean leak-growth?" },
 		{ "leaks",
-		  "did you mean leak (it grows), or leak-at-exit (it is left at the end)?" },
+		  "did you mean leak (it grows), or leak-at-exit (a finding that what is left is a"
+		  " leak, which takes leak-time)?" },
 		{ "left=1M",
 		  "what is left is looked for in one recording" }, /* of a report alone */
 		{ "growth", "write growth=10M" },

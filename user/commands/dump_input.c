@@ -19,6 +19,7 @@
 #include "commands/standard_input.h"
 #include "render/gate_words.h"
 #include "render/report_notes.h"
+#include "render/report_words.h"
 #include "symbols/frame_names.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -273,6 +274,22 @@ static int warn_of_the_end(const struct report *report)
 	return EXIT_OK;
 }
 
+/* "that of FILE is from TIME to TIME": what can be asked for. */
+static void refuse_time(const struct report *report, const char *what)
+{
+	const struct report_recording *recording = report->recordings[0];
+	struct string span = { 0 };
+
+	report_append_time(&span, recording, recording->coverage.account.first_ts_ns);
+	string_append_text(&span, " to ");
+	report_append_time(&span, recording, recording->coverage.account.last_ts_ns);
+	log_error("%s; %s is from %.*s; times without a zone are UTC, +TIME is from its beginning,"
+		  " -TIME from its end",
+		  what, report->count > 1 ? "the first recording" : "the recording",
+		  (int)span.length, span.length ? span.bytes : "");
+	string_fini(&span);
+}
+
 /* What was asked for must be possible: a typo shall not look like a program without faults. */
 static int check_times(const struct report *report)
 {
@@ -292,10 +309,9 @@ static int check_times(const struct report *report)
 		log_error("--to is not later than --from: there is nothing in between (+TIME is"
 			  " from the recording's beginning, -TIME from its end)");
 	else if (earlier == report->count)
-		log_error("--to, --at: the recording began later; times without a zone are UTC, and"
-			  " +TIME is from its beginning");
+		refuse_time(report, "--to, --at: that is before the recording began");
 	else if (later == report->count)
-		log_error("--from: the recording had ended by then");
+		refuse_time(report, "--from: the recording had ended by then");
 	else
 		return warn_of_the_end(report);
 	return EXIT_USAGE;

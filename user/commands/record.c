@@ -19,6 +19,7 @@
 
 #define MIB (1ull << 20)
 #define DEFAULT_OUTPUT "memscope.%h.%p.mscope"
+#define DEFAULT_IF_TAKEN "memscope.%h.%p.%t.mscope"
 #define DEFAULT_BUFFER (8 * MIB) /* 0.16 s at 500,000 events/s; it is meant to run for long */
 #define DEFAULT_SEGMENT (64 * MIB)
 #define DEFAULT_RING (64 * MIB)
@@ -134,7 +135,7 @@ static const struct option_row rows[] = {
 	  " terminal (the standard output of COMMAND then goes to standard error). %h becomes the"
 	  " name of the host, %p the PID of the first recorded process (with -a and --cgroup that"
 	  " of this program), %t the time (UTC, 20261121T155500), %% a percent sign. Default: " DEFAULT_OUTPUT
-	  ".",
+	  ", or if that exists " DEFAULT_IF_TAKEN ".",
 	  parse_output, AT(recording.output) },
 	CAPTURE_OPTIONS_DURATION_ROW(AT(recording.capture)),
 	{ 0, "segment", "SIZE",
@@ -320,8 +321,10 @@ static int complete(struct settings *settings)
 		code = check_sizes(recording);
 	if (code == EXIT_OK)
 		code = check_stacks(recording);
-	if (!recording->output && !settings->to_stdout)
+	if (!recording->output && !settings->to_stdout) {
 		recording->output = DEFAULT_OUTPUT;
+		recording->output_if_taken = DEFAULT_IF_TAKEN;
+	}
 	if (!recording->bundles_an_hour)
 		recording->bundles_an_hour = DEFAULT_BUNDLES;
 	if (!recording->segment_bytes)

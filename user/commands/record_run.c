@@ -211,7 +211,13 @@ static int expand_output(const struct run *run, struct string *path)
 		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
 	};
 
-	return dump_name_expand(path, run->settings->output, &name);
+	const char *other = run->settings->output_if_taken;
+	int err = dump_name_expand(path, run->settings->output, &name);
+
+	if (err || path->failed || !other || access(path->bytes, F_OK))
+		return err;
+	string_clear(path);
+	return dump_name_expand(path, other, &name);
 }
 
 static int open_recorder(struct run *run, struct string *path)

@@ -25,7 +25,8 @@ enum recording_detail {
 
 struct record_run_settings {
 	struct capture_options capture;
-	const char *output; /* a template, store/dump_name.h; NULL: standard output */
+	const char *output;          /* a template, store/dump_name.h; NULL: standard output */
+	const char *output_if_taken; /* the same, if a file has that name already; NULL: fail */
 	uint64_t segment_bytes;
 	uint64_t ring_bytes; /* 0: none */
 	uint32_t triggers;   /* bit set of enum trigger_kind */

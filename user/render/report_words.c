@@ -496,14 +496,15 @@ static bool have_ended(const struct report_recording *recording)
 	return recording->processes_count;
 }
 
-static uint64_t left_bytes(const struct report_recording *recording)
+static void append_left(struct string *out, const struct report_recording *recording)
 {
-	uint64_t bytes = 0;
-	size_t i;
+	const uint64_t left = report_left_bytes(recording), grown = report_grown_bytes(recording);
 
-	for (i = 0; i < recording->processes_count; i++)
-		bytes += process_left_bytes(recording->processes[i].process);
-	return bytes;
+	if (left)
+		string_append_format(out, " (%s had not been freed", REPORT_SIZE(left));
+	if (left && grown && grown < left)
+		string_append_text(out, ", that growth included");
+	string_append_text(out, left ? ")" : "");
 }
 
 #define NOT_NAMED "a device that no recorded call has named"
@@ -533,9 +534,7 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	string_append_format(out, "; at the end it was %s", string_size(live, device->live_bytes));
 	if (!device->live_bytes && have_ended(where)) {
 		string_append_text(out, ", as all processes had ended");
-		if (left_bytes(where))
-			string_append_format(out, " (%s had not been freed)",
-					     REPORT_SIZE(left_bytes(where)));
+		append_left(out, where);
 	}
 	if (where->processes_count) {
 		string_append_text(out, "; the process with the highest peak is ");

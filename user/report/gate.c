@@ -143,8 +143,13 @@ static bool suggest(struct string *why, const char *word, uint32_t kinds)
 	string_append_format(why, "there is no condition \"%s\"; did you mean %s", word,
 			     nearest.found);
 	if (!strcmp(nearest.found, "leak"))
-		string_append_format(why, " (it grows), or leak-at-exit%s (it is left at the end)",
-				     kinds >> GATE_LEFT & 1 ? " or left=SIZE" : "");
+		string_append_format(why,
+				     " (it grows)%s, or leak-at-exit (a finding that what is left"
+				     " is a leak, which takes leak-time)",
+				     kinds >> GATE_LEFT & 1 ?
+					     ", left=SIZE (so much was held at the end, leak or"
+					     " not)" :
+					     "");
 	string_append_char(why, '?');
 	return true;
 }

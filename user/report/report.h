@@ -412,6 +412,12 @@ bool report_ended_by_itself(const struct process *process);
 const struct process *report_left_most(const struct report_recording *recording, uint64_t least,
 				       size_t *count);
 
+/* What all processes held on devices when they exited. */
+uint64_t report_left_bytes(const struct report_recording *recording);
+
+/* What its findings about growth name: what was left of the time in which it grew. */
+uint64_t report_grown_bytes(const struct report_recording *recording);
+
 /* Why it is not known that none did; NULL: it is. */
 const char *report_blind_to_left(const struct report_recording *recording, uint64_t least);
 

@@ -6,6 +6,8 @@
 
 #include <sys/wait.h>
 
+#include "ledger/process.h"
+
 bool report_ended_by_itself(const struct process *process)
 {
 	return process->exited && process->exit_status != MS_EXIT_UNKNOWN &&
@@ -30,6 +32,27 @@ const struct process *report_left_most(const struct report_recording *recording,
 			found = process;
 	}
 	return found;
+}
+
+uint64_t report_left_bytes(const struct report_recording *recording)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		bytes += process_left_bytes(recording->processes[i].process);
+	return bytes;
+}
+
+uint64_t report_grown_bytes(const struct report_recording *recording)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < recording->findings_count; i++)
+		if (recording->findings[i].finding->rule == FINDING_LEAK_GROWTH)
+			bytes += recording->findings[i].finding->bytes;
+	return bytes;
 }
 
 static bool called(const struct process *process)

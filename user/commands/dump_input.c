@@ -469,7 +469,7 @@ static void tell_lack(const struct report_recording *recording)
 static int read_named(struct report_reader *reader, struct dump_set *set,
 		      const struct symbol_files_options *symbols)
 {
-	struct replay_namer namer = { .put = frame_names_put };
+	struct replay_namer namer = { .put = frame_names_put, .inlined = frame_names_inlined };
 	struct frame_names *names;
 	int err;
 

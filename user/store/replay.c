@@ -8,6 +8,7 @@
 #include "ledger/checkpoint.h"
 #include "store/delta.h"
 #include "store/properties.h"
+#include "store/replay_names.h"
 
 #define ROWS_MAX 4096
 /*
@@ -44,7 +45,7 @@ struct replay {
 	uint64_t processes; /* that had been new by then */
 	uint64_t effort;
 
-	const struct replay_namer *namer; /* NULL: none */
+	struct replay_names names;
 
 	/* A record, aligned; those of newer versions may be as long as their size can say. */
 	uint64_t record[(UINT16_MAX + 7) / 8];
@@ -107,6 +108,7 @@ void replay_free(struct replay *replay)
 	state_fini(&replay->loaded);
 	string_fini(&replay->description);
 	string_fini(&replay->end);
+	replay_names_fini(&replay->names);
 	free(replay);
 }
 
@@ -323,22 +325,25 @@ static int feed(struct replay *replay)
 
 void replay_name(struct replay *replay, const struct replay_namer *namer)
 {
-	replay->namer = namer;
+	replay->names.namer = namer;
 }
 
-/* Returns how long the record is now. */
-static size_t name_frame(struct replay *replay, size_t length)
+static int take_named(void *context)
 {
-	struct ms_frame_record *frame = (struct ms_frame_record *)replay->record;
+	struct replay *replay = context;
+	const struct ms_event *event = (struct ms_event *)replay->record;
 
-	if (!replay->namer || frame->event.type != MS_TYPE_FRAME || event_check_frame(frame))
-		return length;
-	replay->namer->put(replay->namer->context, frame, sizeof(replay->record));
-	return frame->event.size;
+	/* It is not of the recording, so it does not count as one of its records. */
+	if (event->type == MS_CHECKPOINT_FRAME)
+		return load(replay, event->size);
+	return replay->begun ? pipeline_feed(replay->pipeline, replay->record, event->size) : 0;
 }
 
 static int take_record(struct replay *replay, bool anchor, size_t length)
 {
+	const struct ms_event *event = (const struct ms_event *)replay->record;
+	int err;
+
 	/* The block that says which functions are meant is missing. */
 	if (!replay->rows_count) {
 		replay->account.unanchored += !anchor;
@@ -352,8 +357,11 @@ static int take_record(struct replay *replay, bool anchor, size_t length)
 		replay->account.unknown_calls++;
 		return 0;
 	}
-	length = name_frame(replay, length);
-	return anchor ? load(replay, length) : feed(replay);
+	err = replay_names_put(&replay->names, replay->record, sizeof(replay->record), take_named,
+			       replay);
+	if (err)
+		return err;
+	return anchor ? load(replay, event->size) : feed(replay);
 }
 
 static int check_memory(struct replay *replay)

@@ -47,9 +47,10 @@ struct replay;
  */
 struct replay *replay_new(struct pipeline *pipeline, struct replay_limits *limits);
 
-/* What names frames of a recording that have no name in it; `put` as frame_names_put(). */
+/* What names frames of a recording that have no name in it: symbols/frame_names.h. */
 struct replay_namer {
-	void (*put)(void *context, struct ms_frame_record *record, size_t room);
+	size_t (*put)(void *context, struct ms_frame_record *record, size_t room);
+	void (*inlined)(void *context, size_t number, struct ms_frame_record *record, size_t room);
 	void *context;
 };
 

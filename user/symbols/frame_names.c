@@ -28,8 +28,8 @@ struct frame_names {
 	struct file_reader *functions, *lines;
 	struct module *modules;
 	size_t count, capacity;
-	struct string name; /* scratch */
-	struct source_line found[SOURCE_LINES_MOST];
+	struct string name;                          /* scratch */
+	struct source_line found[SOURCE_LINES_MOST]; /* of the last frame */
 };
 
 int frame_names_open(struct frame_names **result, const struct symbol_files_options *options)
@@ -107,50 +107,68 @@ static void find_function(struct frame_names *names, const struct module *module
 	*offset = (uint32_t)(address - entry->begin);
 }
 
-/* The line in the function that has the code: that of the call, if another was put into it. */
-static const struct source_line *find_line(struct frame_names *names, struct module *module,
-					   uint64_t address)
+/*
+ * Finds the lines of an address: the innermost first; the last one is in the function that has the
+ * code, and is that of the call, if another was put into it. Returns how many.
+ */
+static size_t find_lines(struct frame_names *names, struct module *module, uint64_t address)
 {
 	const uint32_t number = (uint32_t)(module - names->modules);
 	const struct timespec pause = { 0, RETRY_NS };
 	int count;
 
 	if (module->no_lines)
-		return NULL;
+		return 0;
 	while ((count = file_reader_lines(names->lines, number, module->fd, address, names->found,
 					  SOURCE_LINES_MOST)) == -EAGAIN)
 		nanosleep(&pause, NULL);
 	module->no_lines = count == -ENODATA;
-	return count > 0 ? &names->found[count - 1] : NULL;
+	return count > 0 ? count : 0;
 }
 
-void frame_names_put(void *context, struct ms_frame_record *record, size_t room)
+size_t frame_names_put(void *context, struct ms_frame_record *record, size_t room)
 {
 	const uint64_t back = record->flags & MS_FRAME_EXACT ? 0 : 1;
 	const char *texts[MS_FRAME_TEXTS_COUNT], *text = record->texts;
 	struct frame_found found = { 0 };
 	struct frame_names *names = context;
-	const struct source_line *line;
 	struct module *module;
+	size_t lines = 0;
 	int i;
 
 	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++, text += strlen(text) + 1)
 		texts[i] = text;
 	if (record->kind != MS_FRAME_NATIVE || record->flags & MS_FRAME_INLINED ||
 	    !*texts[MS_FRAME_BUILD_ID] || (*texts[MS_FRAME_FUNCTION] && record->line))
-		return;
+		return 0;
 	module = module_of(names, texts[MS_FRAME_BUILD_ID], texts[MS_FRAME_MODULE]);
 	if (!module || module->fd < 0)
-		return;
+		return 0;
 	string_clear(&names->name);
 	if (!*texts[MS_FRAME_FUNCTION])
 		find_function(names, module, record->address, back, &found.offset);
 	if (names->name.length && !names->name.failed)
 		found.function = names->name.bytes;
-	line = record->line ? NULL : find_line(names, module, record->address - back);
-	if (line && line->line) {
-		found.source = line->file;
-		found.line = line->line;
+	if (!record->line)
+		lines = find_lines(names, module, record->address - back);
+	if (lines && names->found[lines - 1].line) {
+		found.source = names->found[lines - 1].file;
+		found.line = names->found[lines - 1].line;
 	}
+	frame_found_put(&found, record, room);
+	return lines ? lines - 1 : 0;
+}
+
+void frame_names_inlined(void *context, size_t number, struct ms_frame_record *record, size_t room)
+{
+	struct frame_names *names = context;
+	const struct source_line *line = &names->found[number];
+	struct frame_found found = { .source = line->file, .line = line->line };
+
+	string_clear(&names->name);
+	demangle_append(&names->name, line->function);
+	string_append_char(&names->name, '\0');
+	found.function = names->name.failed ? "" : names->name.bytes;
+	record->flags |= MS_FRAME_INLINED;
 	frame_found_put(&found, record, room);
 }

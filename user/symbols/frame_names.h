@@ -20,8 +20,15 @@ void frame_names_close(struct frame_names *names);
 
 /*
  * `record` is a valid one, with room for `room` bytes. What is found is put into it; `context` is
- * the struct frame_names.
+ * the struct frame_names. Returns how many functions the compiler had put into its code there, if
+ * that was not known when it was recorded.
  */
-void frame_names_put(void *context, struct ms_frame_record *record, size_t room);
+size_t frame_names_put(void *context, struct ms_frame_record *record, size_t room);
+
+/*
+ * Makes of that record the one of those functions with this number, the innermost is 0. Only
+ * before the next frame_names_put(); the id stays.
+ */
+void frame_names_inlined(void *context, size_t number, struct ms_frame_record *record, size_t room);
 
 #endif /* MEMSCOPE_SYMBOLS_FRAME_NAMES_H */

@@ -53,16 +53,19 @@ BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h bpf/*.def) vmlinux/$(ARCH)/vmlinux.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Ivmlinux/$(ARCH) -Ibpf
 
-$(BUILD)/bpf/memscope.bpf.o: $(BPF_SOURCES)
+SKELETONS := $(patsubst bpf/%.bpf.c,$(BUILD)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
+.SECONDARY: $(SKELETONS:.skel.h=.bpf.o)
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_SOURCES)
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -c bpf/memscope.bpf.c -o $@.unlinked
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c $< -o $@.unlinked
 	$(Q)$(BPFTOOL) gen object $@ $@.unlinked
 
-$(BUILD)/bpf/memscope.skel.h: $(BUILD)/bpf/memscope.bpf.o
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)echo '// NOLINTBEGIN' > $@
-	$(Q)$(BPFTOOL) gen skeleton $< name memscope_bpf >> $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >> $@
 	$(Q)echo '// NOLINTEND' >> $@
 
 # ---- the library that --markers=inject loads into a command: with nothing of ours but layouts, and
@@ -81,7 +84,7 @@ libmemscope-nvtx.so: $(BUILD)/libmemscope-nvtx.so
 
 # ---- user space
 
-$(BUILD)/user/%.o: user/%.c | $(BUILD)/bpf/memscope.skel.h
+$(BUILD)/user/%.o: user/%.c | $(SKELETONS)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(USER_CFLAGS) -MD -MP -c $< -o $@
@@ -181,7 +184,7 @@ define tidy
 		xargs -P $$(nproc) -I {} clang-tidy --quiet {} -- $(USER_CFLAGS) $1
 endef
 
-lint: $(BUILD)/bpf/memscope.skel.h
+lint: $(SKELETONS)
 	$(call say,LINT,clang-format)
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(call say,LINT,comments)
@@ -197,7 +200,7 @@ lint: $(BUILD)/bpf/memscope.skel.h
 	$(call say,LINT,sizes)
 	$(Q)tools/check-sizes
 
-analyze: $(BUILD)/bpf/memscope.skel.h
+analyze: $(SKELETONS)
 	$(call tidy)
 
 # ---- man pages, completion and the JSON Schema, made from the tables

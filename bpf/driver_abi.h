@@ -14,7 +14,8 @@
 	/* All of the process, which has no file of the driver any more; or of the clients of a file. */ \
 	X(CLOSED, "closed") \
 	X(EXPORT, "export") /* goes to another process, by a file */ \
-	X(IMPORT, "import") /* another name, for what has come by a file */
+	X(IMPORT, "import") /* another name, for what has come by a file */ \
+	X(UNREAD, "unread") /* one that is not known: its ioctl could not be read */
 /* clang-format on */
 
 enum ms_object_action {
@@ -77,6 +78,7 @@ enum ms_range_action {
 };
 
 #define MS_UUID_BINARY_BYTES 16
+#define MS_RANGE_GPUS 32 /* on which one ioctl maps at most: what maps on more is not read */
 
 /*
  * Addresses of a process, and which of the driver's objects is there: what it asks of
@@ -91,7 +93,7 @@ struct ms_range {
 	__u32 client, object; /* of MAP */
 	__u32 status;         /* the driver's: 0, it was done */
 	__u32 file;           /* as of struct ms_object; of /dev/nvidia-uvm */
-	__u8 uuid[MS_UUID_BINARY_BYTES]; /* of GPU, UNMAP, and of the first device of MAP; else 0 */
+	__u8 uuid[MS_UUID_BINARY_BYTES]; /* of GPU, UNMAP, and of MAP for each GPU; else 0 */
 	__u16 row;                       /* as of struct ms_object */
 	__u16 action;                    /* enum ms_range_action */
 	__u32 reserved;
@@ -121,6 +123,7 @@ struct ms_ioctl {
 	__u16 source_client, source_object; /* 0: none */
 	__u16 command;                      /* of RM_CONTROL: its number; 0: it is none */
 	__u16 base, length, offset, uuid;   /* of what has a `request` */
+	__u16 gpus; /* how many it is for: each has a UUID; 0: it is for one, or for none */
 };
 
 /* A version of the driver as one number, by which they are ordered. */

@@ -8,13 +8,13 @@
 #ifndef MS_IOCTL_BPF_H
 #define MS_IOCTL_BPF_H
 
-#define MS_NV_MAJOR 195                    /* of /dev/nvidiactl and /dev/nvidia<N> */
-#define MS_NV_MODESET 254                  /* a minor of it that is about displays */
-#define MS_MINOR_BITS 20                   /* of a dev_t in the kernel */
+#include "driver_file.bpf.h"
+
 #define MS_NV_XFER 0xd3                    /* NV_ESC_IOCTL_XFER_CMD: the ioctl is in a structure */
 #define MS_NV_PARAMS_SIZE 0x40             /* NV_MEMORY_ALLOCATION_PARAMS.size */
 #define MS_NV_ASSUMED MS_DRIVER(580, 0, 0) /* the version, if it is not known */
 #define MS_NV_LIMIT 0x18                   /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS.limit */
+#define MS_NV_GPU_ATTRIBUTES 0x24          /* from one GPU of UVM_MAP_EXTERNAL to the next */
 
 /* NV0000_CTRL_CMD_OS_UNIX_..., of one object and of several: of these, the first is reported. */
 #define MS_NV_EXPORT_OBJECT 0x3d05
@@ -50,12 +50,7 @@ const struct ms_ioctl ms_ioctls[] = {
 /* clang-format on */
 
 #define MS_IOCTLS_COUNT (sizeof(ms_ioctls) / sizeof(*ms_ioctls))
-
-/* Stands for an open file, which processes may share. It does not say where the file lies. */
-static __always_inline __u32 file_number(const struct file *file)
-{
-	return (((__u64)file ^ settings.secret) * 0x9e3779b97f4a7c15ull) >> 32 | 1;
-}
+#define MS_IOCTL_UNREAD (MS_IOCTLS_COUNT + 1) /* in place of a row's: which one could not be read */
 
 /*
  * What stands for a file of that device, which the row is for; else 0. Of one that says that it is
@@ -64,11 +59,11 @@ static __always_inline __u32 file_number(const struct file *file)
 static __always_inline __u32 device_file(const struct file *file, __u32 device,
 					 const struct ms_ioctl *row)
 {
-	const __u32 major = device >> MS_MINOR_BITS, minor = device & ((1 << MS_MINOR_BITS) - 1);
+	const __u32 major = device >> MS_MINOR_BITS;
 
 	if (!row || !row->request)
-		return major == MS_NV_MAJOR && minor != MS_NV_MODESET ? file_number(file) : 0;
-	if (minor)
+		return is_control(device) ? file_number(file) : 0;
+	if (device & ((1 << MS_MINOR_BITS) - 1))
 		return 0;
 	if (row->action == MS_RANGE_READY)
 		return major;
@@ -78,11 +73,9 @@ static __always_inline __u32 device_file(const struct file *file, __u32 device,
 static __always_inline __u32 inode_file(const struct file *file, const struct inode *inode,
 					const struct ms_ioctl *row)
 {
-	if ((BPF_CORE_READ(inode, i_mode) & 0170000) == 0020000)
+	if (is_device(inode))
 		return device_file(file, BPF_CORE_READ(inode, i_rdev), row);
-	return settings.test_device && BPF_CORE_READ(inode, i_sb, s_dev) == settings.test_device ?
-		       file_number(file) :
-		       0;
+	return is_of_test(inode) ? file_number(file) : 0;
 }
 
 /*
@@ -102,26 +95,37 @@ static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd,
 	return inode_file(file, BPF_CORE_READ(file, f_inode), row);
 }
 
-static __always_inline __u32 user_u32(__u64 argument, __u32 offset)
+/*
+ * What cannot be read is 0, and makes `*failed` true: the kernel reads without waiting, and memory
+ * that it is moving just then, or has not brought in yet, is not there.
+ */
+static __always_inline __u32 user_u32(__u64 argument, __u32 offset, bool *failed)
 {
 	__u32 value = 0;
 
-	bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset));
+	if (bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset)))
+		*failed = true;
 	return value;
 }
 
-static __always_inline __u64 user_u64(__u64 argument, __u32 offset)
+static __always_inline __u64 user_u64(__u64 argument, __u32 offset, bool *failed)
 {
 	__u64 value = 0;
 
-	bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset));
+	if (bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset)))
+		*failed = true;
 	return value;
 }
 
 /* 0: the argument does not have it. */
-static __always_inline __u64 user_u64_if(__u64 argument, __u32 offset)
+static __always_inline __u32 user_u32_if(__u64 argument, __u32 offset, bool *failed)
 {
-	return offset == MS_NOWHERE ? 0 : user_u64(argument, offset);
+	return offset == MS_NOWHERE ? 0 : user_u32(argument, offset, failed);
+}
+
+static __always_inline __u64 user_u64_if(__u64 argument, __u32 offset, bool *failed)
+{
+	return offset == MS_NOWHERE ? 0 : user_u64(argument, offset, failed);
 }
 
 /* The row's place, plus 1; 0: there is none. */
@@ -148,19 +152,20 @@ static __always_inline bool class_is_kept(__u32 class_number)
 	       class_number == MS_NV_MEMORY_SYSTEM || class_number == MS_NV_MEMORY_OS;
 }
 
+/* Without parameters, a device is the first one. */
 static __always_inline __u64 object_size(const struct ms_ioctl *row, __u64 argument,
-					 __u32 class_number)
+					 __u32 class_number, bool *failed)
 {
 	__u64 params;
 
 	if (row->size == MS_SIZE_LIMIT)
-		return user_u64(argument, row->size_at) + 1;
-	params = user_u64(argument, row->params);
+		return user_u64(argument, row->size_at, failed) + 1;
+	params = user_u64(argument, row->params, failed);
 	if (class_number == MS_NV_MEMORY_OS)
-		return user_u64(params, MS_NV_LIMIT) + 1;
+		return user_u64(params, MS_NV_LIMIT, failed) + 1;
 	if (class_number == MS_NV_DEVICE)
-		return user_u32(params, 0);
-	return user_u64(params, MS_NV_PARAMS_SIZE);
+		return params ? user_u32(params, 0, failed) : 0;
+	return user_u64(params, MS_NV_PARAMS_SIZE, failed);
 }
 
 /* The traced call that the thread is in, the innermost. */
@@ -179,30 +184,48 @@ static __always_inline void object_emit(struct ms_object *record, struct ms_thre
 	emit(MS_KIND_OBJECT, record, sizeof(*record));
 }
 
+/* An ioctl was made and could not be read: what the driver holds is not known any more. */
+static __always_inline void unread_report(struct ms_thread *thread)
+{
+	struct ms_object record = { .action = MS_OBJECT_UNREAD, .file = thread->ioctl_file };
+
+	object_emit(&record, thread);
+}
+
+static __always_inline bool class_has_size(__u32 class_number)
+{
+	return class_number > MS_NV_ROOT_NON_PRIV && class_number != MS_NV_ROOT_CLIENT;
+}
+
 static __always_inline void object_report(const struct ms_ioctl *row, __u64 argument,
 					  struct task_struct *task, struct ms_thread *thread)
 {
 	struct ms_object record = {};
+	bool failed = false, unsized = false;
 
 	if (row->class_number != MS_NOWHERE) {
-		record.class_number = user_u32(argument, row->class_number);
-		if (!class_is_kept(record.class_number))
+		record.class_number = user_u32(argument, row->class_number, &failed);
+		if (!failed && !class_is_kept(record.class_number))
 			return;
 	}
-	record.status = user_u32(argument, row->status);
-	record.client = user_u32(argument, row->client);
-	record.parent = user_u32(argument, row->parent);
-	record.object = user_u32(argument, row->object);
-	if (row->size)
-		record.size = object_size(row, argument, record.class_number);
+	record.status = user_u32(argument, row->status, &failed);
+	record.client = user_u32(argument, row->client, &failed);
+	record.parent = user_u32(argument, row->parent, &failed);
+	record.object = user_u32(argument, row->object, &failed);
+	if (row->size && class_has_size(record.class_number))
+		record.size = object_size(row, argument, record.class_number, &unsized);
 	if (row->source_client) {
-		record.source_client = user_u32(argument, row->source_client);
-		record.source_object = user_u32(argument, row->source_object);
+		record.source_client = user_u32(argument, row->source_client, &failed);
+		record.source_object = user_u32(argument, row->source_object, &failed);
 	} else {
 		record.file = thread->ioctl_file;
 	}
 	record.action = row->action;
-	object_emit(&record, thread);
+	/* What the driver has refused needs no size. */
+	if (failed || (unsized && !record.status))
+		unread_report(thread);
+	else
+		object_emit(&record, thread);
 }
 
 static __always_inline bool command_is_kept(__u32 command)
@@ -215,10 +238,12 @@ static __always_inline bool command_is_kept(__u32 command)
 static __always_inline void passed_report(const struct ms_ioctl *row, __u64 argument,
 					  struct task_struct *task, struct ms_thread *thread)
 {
-	const __u32 command = user_u32(argument, row->command);
-	const __u64 params = user_u64(argument, row->params);
+	bool failed = false;
+	const __u32 command = user_u32(argument, row->command, &failed);
+	const __u64 params = user_u64(argument, row->params, &failed);
 	struct ms_object record = { .action = MS_OBJECT_EXPORT };
 	__u32 fd = MS_NV_EXPORT_OBJECTS_FD, handle = MS_NV_EXPORT_OBJECTS_HANDLE;
+	__u32 parent = MS_NOWHERE;
 
 	if (command == MS_NV_EXPORT_OBJECT) {
 		fd = MS_NV_EXPORT_OBJECT_FD;
@@ -226,73 +251,120 @@ static __always_inline void passed_report(const struct ms_ioctl *row, __u64 argu
 	} else if (command == MS_NV_IMPORT_OBJECT) {
 		fd = MS_NV_IMPORT_OBJECT_FD;
 		handle = MS_NV_IMPORT_OBJECT_HANDLE;
+		parent = MS_NV_IMPORT_OBJECT_PARENT;
 		record.action = MS_OBJECT_IMPORT;
-		record.parent = user_u32(params, MS_NV_IMPORT_OBJECT_PARENT);
 	} else if (command == MS_NV_IMPORT_OBJECTS) {
 		fd = MS_NV_IMPORT_OBJECTS_FD;
 		handle = MS_NV_IMPORT_OBJECTS_HANDLE;
+		parent = MS_NV_IMPORT_OBJECTS_PARENT;
 		record.action = MS_OBJECT_IMPORT;
-		record.parent = user_u32(params, MS_NV_IMPORT_OBJECTS_PARENT);
 	}
-	record.status = user_u32(argument, row->status);
-	record.client = user_u32(argument, row->client);
-	record.object = user_u32(params, handle);
-	record.source_client = nvidia_file(task, user_u32(params, fd), NULL);
+	record.status = user_u32(argument, row->status, &failed);
+	record.client = user_u32(argument, row->client, &failed);
+	record.parent = user_u32_if(params, parent, &failed);
+	record.object = user_u32(params, handle, &failed);
+	record.source_client = nvidia_file(task, user_u32(params, fd, &failed), NULL);
 	record.file = thread->ioctl_file;
-	object_emit(&record, thread);
+	if (failed)
+		unread_report(thread);
+	else
+		object_emit(&record, thread);
+}
+
+static __always_inline void range_emit(struct ms_range *record, struct ms_thread *thread)
+{
+	record->row = row_around(thread);
+	event_init(&record->event, MS_TYPE_RANGE, sizeof(*record), start_of_current(),
+		   bpf_ktime_get_ns());
+	emit(MS_KIND_OBJECT, record, sizeof(*record));
+}
+
+static __always_inline bool uuid_read(struct ms_range *record, __u64 address)
+{
+	return !bpf_probe_read_user(record->uuid, sizeof(record->uuid), (void *)address);
+}
+
+/* What is mapped on several GPUs at once is a record for each. */
+static __always_inline bool range_emit_each(const struct ms_ioctl *row, __u64 argument,
+					    struct ms_range *record, struct ms_thread *thread)
+{
+	bool failed = false;
+	__u64 gpus = row->gpus ? user_u64(argument, row->gpus, &failed) : 1, i;
+
+	if (record->status)
+		gpus = 1;
+	if (gpus > MS_RANGE_GPUS)
+		return false;
+	for (i = 1; i < MS_RANGE_GPUS; i++) {
+		if (i >= gpus)
+			break;
+		range_emit(record, thread);
+		if (!uuid_read(record, argument + row->uuid + i * MS_NV_GPU_ATTRIBUTES))
+			return false;
+	}
+	range_emit(record, thread);
+	return !failed;
 }
 
 static __always_inline void range_report(const struct ms_ioctl *row, __u64 argument,
 					 struct ms_thread *thread)
 {
-	struct ms_range record = { .action = row->action };
+	struct ms_range record = { .action = row->action, .file = thread->ioctl_file };
+	bool failed = false;
 
-	record.status = user_u32(argument, row->status);
+	record.status = user_u32(argument, row->status, &failed);
 	if (row->action == MS_RANGE_READY) {
-		if (!record.status)
+		if (!record.status && !failed)
 			uvm_major = thread->ioctl_file;
 		return;
 	}
-	record.base = user_u64_if(argument, row->base);
-	record.bytes = user_u64_if(argument, row->length);
-	record.offset = user_u64_if(argument, row->offset);
-	if (row->client != MS_NOWHERE)
-		record.client = user_u32(argument, row->client);
-	if (row->object != MS_NOWHERE)
-		record.object = user_u32(argument, row->object);
-	if (row->uuid != MS_NOWHERE)
-		bpf_probe_read_user(record.uuid, sizeof(record.uuid),
-				    (void *)(argument + row->uuid));
-	record.file = thread->ioctl_file;
-	record.row = row_around(thread);
-	event_init(&record.event, MS_TYPE_RANGE, sizeof(record), start_of_current(),
-		   bpf_ktime_get_ns());
-	emit(MS_KIND_OBJECT, &record, sizeof(record));
+	record.base = user_u64_if(argument, row->base, &failed);
+	record.bytes = user_u64_if(argument, row->length, &failed);
+	record.offset = user_u64_if(argument, row->offset, &failed);
+	record.client = user_u32_if(argument, row->client, &failed);
+	record.object = user_u32_if(argument, row->object, &failed);
+	if (row->uuid != MS_NOWHERE && !uuid_read(&record, argument + row->uuid))
+		failed = true;
+	if (failed || !range_emit_each(row, argument, &record, thread))
+		unread_report(thread);
+}
+
+/* The place of its row, plus 1, and where its argument is; 0: there is none. */
+static __always_inline __u32 ioctl_place(__u32 request, __u64 *argument)
+{
+	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff, place;
+	const struct ms_ioctl *row;
+	bool failed = false;
+
+	if (number == MS_NV_XFER && bytes == 16) {
+		number = user_u32(*argument, 0, &failed);
+		bytes = user_u32(*argument, 4, &failed);
+		*argument = user_u64(*argument, 8, &failed);
+		request = 0;
+	}
+	if (failed)
+		return MS_IOCTL_UNREAD;
+	place = ioctl_find(request, number, bytes);
+	barrier_var(place);
+	if (!place || place > MS_IOCTLS_COUNT)
+		return 0;
+	row = &ms_ioctls[place - 1];
+	if (row->command && !command_is_kept(user_u32(*argument, row->command, &failed)))
+		return failed ? MS_IOCTL_UNREAD : 0;
+	return place;
 }
 
 /* Whether its end is of interest. */
 static __always_inline bool ioctl_begin(__u32 fd, __u32 request, __u64 argument)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff;
+	__u32 place = ioctl_place(request, &argument), file;
 	struct ms_thread *thread;
-	const struct ms_ioctl *row;
-	__u32 place, file;
 
-	if (number == MS_NV_XFER && bytes == 16) {
-		number = user_u32(argument, 0);
-		bytes = user_u32(argument, 4);
-		argument = user_u64(argument, 8);
-		request = 0;
-	}
-	place = ioctl_find(request, number, bytes);
+	if (!place)
+		return false;
 	barrier_var(place);
-	if (!place || place > MS_IOCTLS_COUNT)
-		return false;
-	row = &ms_ioctls[place - 1];
-	if (row->command && !command_is_kept(user_u32(argument, row->command)))
-		return false;
-	file = nvidia_file(task, fd, row);
+	file = nvidia_file(task, fd, place - 1 < MS_IOCTLS_COUNT ? &ms_ioctls[place - 1] : NULL);
 	if (!file)
 		return false;
 	thread = bpf_task_storage_get(&ms_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -315,9 +387,13 @@ static __always_inline void ioctl_end(int result)
 		return;
 	place = thread->ioctl_row - 1;
 	thread->ioctl_row = 0;
-	barrier_var(place);
-	if (place >= MS_IOCTLS_COUNT || result < 0)
+	if (result < 0)
 		return;
+	barrier_var(place);
+	if (place >= MS_IOCTLS_COUNT) {
+		unread_report(thread);
+		return;
+	}
 	row = &ms_ioctls[place];
 	if (row->request)
 		range_report(row, thread->ioctl_argument, thread);
@@ -338,12 +414,17 @@ static __always_inline void ioctl_leave(struct pt_regs *ctx)
 	ioctl_end((int)PT_REGS_RC(ctx));
 }
 
-/* Right behind the system call, where it is over. */
-static __always_inline void ioctl_done(struct pt_regs *ctx, __u64 argument)
+/* Right behind the system call, where it is over. The argument is on the stack. */
+static __always_inline void ioctl_done(struct pt_regs *ctx, __u32 offset)
 {
 	const int result = (int)PT_REGS_RC(ctx);
+	bool failed = false;
+	__u64 argument;
 
-	if (result >= 0 && ioctl_begin(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), argument))
+	if (result < 0)
+		return;
+	argument = user_u64(PT_REGS_SP(ctx), offset, &failed);
+	if (ioctl_begin(PT_REGS_PARM1(ctx), PT_REGS_PARM2(ctx), argument))
 		ioctl_end(result);
 }
 

@@ -27,7 +27,6 @@
 #include "admit.bpf.h"
 #include "process.bpf.h"
 #include "ioctl.bpf.h"
-#include "open_files.bpf.h"
 #include "tensor.bpf.h"
 #include "activity.bpf.h"
 #include "marker.bpf.h"
@@ -118,14 +117,7 @@ SEC("kprobe")
 int ms_ioctl_tail(struct pt_regs *ctx)
 {
 	if (!stopped)
-		ioctl_done(ctx, user_u64(PT_REGS_SP(ctx), bpf_get_attach_cookie(ctx) & 0x7f));
-	return 0;
-}
-
-SEC("iter/task_file")
-int ms_open_files(struct ms_task_file *ctx)
-{
-	open_files_visit(ctx);
+		ioctl_done(ctx, bpf_get_attach_cookie(ctx) & 0x7f);
 	return 0;
 }
 

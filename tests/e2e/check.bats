@@ -10,7 +10,7 @@ load helpers
 	grep -q "Tracing works here." out.txt
 	local name
 	for name in CAP_BPF pid_namespace btf ring_buffer task_storage attach_cookie uprobe_session uprobe_multi \
-		uprobe_single uprobe_nops map_files mmap_events programs; do
+		uprobe_single uprobe_nops map_files mmap_events open_files programs; do
 		grep -qE "^  (ok|missing) +$name " out.txt
 	done
 }

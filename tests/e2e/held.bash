@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Two devices, of which the simulated CUDA driver takes memory by ioctls as a real one does, and what the
-# simulated NVML says of them.
+# simulated NVML says of them; a program that holds something at each step, and its recording.
 
 load recordings
 
@@ -32,6 +32,43 @@ setup() {
 teardown() {
 	OTHER_PID=${SIMNV_PID:-}
 	exec 4>&- 5<&- 6>&- 7<&-
+	[ -z "${MANY:-}" ] || kill "${MANY[@]}"
 	without_driver_teardown
 	umount -l devices 2> /dev/null || true
+}
+
+# begin PROGRAM ARGUMENT...: in a recording. It does nothing yet.
+begin() {
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$@"
+	exec 6> to 7< from
+	wait_for '[ "$(answers)" -ge 1 ]'
+}
+
+answers() {
+	grep -c "debug: NVML: " record.err || true
+}
+
+# The next step, which ends with an answer to what NVML was asked after it, and a mark that has the step's number.
+step() {
+	local before
+
+	echo >&6
+	read -r -t 60 EXPECTED <&7 || fail "no answer"
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 1))' ]'
+	"$MEMSCOPE" mark -q "step-$1"
+}
+
+finish() {
+	exec 6>&-
+	record_wait
+}
+
+# at STEP FILTER: of the only process, at that step
+at() {
+	"$MEMSCOPE" report -f json --to="mark:step-$1" run.mscope > report.json
+	# The first one: the numbers of processes begin anew some day.
+	jq -c ".recordings[0].processes | sort_by(.start_ns)[0] | $2" report.json
 }

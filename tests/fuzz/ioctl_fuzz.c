@@ -220,6 +220,8 @@ static uint32_t make_more(const uint8_t *bytes)
 	memcpy(argument, &base, sizeof(base));
 	memcpy(argument + 8, &count, sizeof(count));
 	memcpy(argument + 24, bytes + 8, 40);
+	put(argument, 0x498, bytes[7] & 3);
+	put(argument, 0x2418, bytes[7] & 3);
 	put(argument, 0x4a4, client);
 	put(argument, 0x4a8, object);
 	put(argument, 0x2424, client);

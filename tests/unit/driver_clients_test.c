@@ -293,6 +293,31 @@ static void test_a_name_that_a_child_gives_by_its_parents_file(void **state)
 }
 
 /* What looks through all processes or all clients can be asked for too often. */
+/* Then it is said that the account is not exact; it is that of the process that asked. */
+static void test_ioctls_that_could_not_be_read(void **state)
+{
+	union record unread = record_object(0, 0);
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, client_record(7));
+	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
+	assert_false(process_counters_are_inexact(first_process(&s)->counters));
+	unread.object.action = MS_OBJECT_UNREAD;
+	unread.object.file = 7;
+	apply(&s, unread);
+	unread.event.pid = unread.event.tid = CHILD;
+	apply(&s, unread);
+	apply(&s, unread);
+	assert_held(&s, 1, 10);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNREAD_IOCTLS], 1);
+	assert_true(process_counters_are_inexact(first_process(&s)->counters));
+	assert_int_equal(state_find(&s.state, CHILD, first_process(&s)->start_ns)
+				 ->counters[COUNTER_UNREAD_IOCTLS],
+			 2);
+	state_fini(&s.state);
+}
+
 static void test_work_that_is_too_much(void **state)
 {
 	struct scenario s = { 0 };
@@ -331,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_missed_is_from_before),
 		cmocka_unit_test(test_one_file_is_closed),
 		cmocka_unit_test(test_a_name_that_a_child_gives_by_its_parents_file),
+		cmocka_unit_test(test_ioctls_that_could_not_be_read),
 		cmocka_unit_test(test_work_that_is_too_much),
 	};
 

@@ -59,6 +59,7 @@ struct pt_regs {
 #define PT_REGS_PARM2(regs) ((regs)->parameters[1])
 #define PT_REGS_PARM3(regs) ((regs)->parameters[2])
 #define PT_REGS_RC(regs) ((regs)->result)
+#define PT_REGS_SP(regs) 0
 
 #define DECODER_READ_1(from, member) ((from)->member)
 #define DECODER_READ_2(from, member, next) ((from)->member->next)
@@ -90,6 +91,7 @@ static struct {
 		struct ms_range range;   /* if it is MS_TYPE_RANGE */
 	};
 	unsigned int emitted;
+	uint8_t gpus[64]; /* of each of the first: how its UUID begins, if it has any */
 	uint64_t now_ns;
 } decoder;
 
@@ -165,6 +167,8 @@ static inline void emit(uint32_t kind, const void *record, uint64_t size)
 {
 	(void)kind;
 	memcpy(&decoder.event, record, size);
+	if (decoder.event.type == MS_TYPE_RANGE && decoder.emitted < sizeof(decoder.gpus))
+		decoder.gpus[decoder.emitted] = decoder.range.uuid[0];
 	decoder.emitted++;
 }
 

@@ -251,10 +251,60 @@ static void test_other_files_and_failures(void **state)
 	assert_false(decode(0, 0xc030462b, ARGUMENT, 0));
 	decoder.inodes[0].i_rdev = 0x0c300007;
 	assert_true(decode(0, 0xc030462b, ARGUMENT, 0));
-	/* Parameters that cannot be read have no size. */
-	put_long(argument, 16, 0x1234);
+}
+
+static void assert_unread(uint32_t request, uint64_t address)
+{
+	assert_true(decode(0, request, address, 0));
+	assert_int_equal(decoder.event.type, MS_TYPE_OBJECT);
+	assert_int_equal(decoder.record.action, MS_OBJECT_UNREAD);
+	assert_int_equal(decoder.record.object, 0);
+	assert_int_equal(decoder.record.size, 0);
+	assert_true(decoder.record.file);
+	/* It is none if it has failed, or is of another file. */
+	assert_false(decode(0, request, address, -22));
+	assert_false(decode(2, request, address, 0));
+}
+
+#define NO_ADDRESS 0x1234
+
+/* What was made is not known then, but that there was something. */
+static void test_what_cannot_be_read(void **state)
+{
+	static const struct {
+		uint32_t request, bytes; /* of the argument that can be read */
+	} parts[] = { { 0xc030462b, 0 },    { 0xc030462b, 8 },   { 0xc030462b, 0x28 },
+		      { 0xc0104629, 0 },    { 0xc0104629, 0xc }, { 0xc01c4634, 0x14 },
+		      { 0xc0384627, 0x20 }, { 0xc020462a, 8 },   { 0xc01046d3, 0 },
+		      { 0xc01046d3, 4 },    { 0xc01046d3, 8 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		begin(MS_DRIVER(580, 65, 6));
+		put_alloc(argument + BYTES - parts[i].bytes - 0x40, 4 * MIB);
+		memmove(argument + BYTES - parts[i].bytes, argument + BYTES - parts[i].bytes - 0x40,
+			parts[i].bytes);
+		assert_unread(parts[i].request, ARGUMENT + BYTES - parts[i].bytes);
+	}
+	begin(MS_DRIVER(580, 65, 6));
+	put_alloc(argument, 4 * MIB);
+	put_long(argument, 16, NO_ADDRESS);
+	assert_unread(0xc030462b, ARGUMENT);
+	/* What is refused needs no size, and neither do clients, and the first device. */
+	put(argument, 0x28, 0x51);
 	assert_true(decode(0, 0xc030462b, ARGUMENT, 0));
-	assert_memory(0, 0);
+	assert_memory(0, 0x51);
+	put(argument, 0x28, 0);
+	put(argument, 12, MS_NV_ROOT_CLIENT);
+	assert_true(decode(0, 0xc030462b, ARGUMENT, 0));
+	assert_int_equal(decoder.record.action, MS_OBJECT_ALLOC);
+	put(argument, 12, MS_NV_DEVICE);
+	put_long(argument, 16, 0);
+	assert_true(decode(0, 0xc030462b, ARGUMENT, 0));
+	assert_int_equal(decoder.record.action, MS_OBJECT_ALLOC);
+	put_long(argument, 16, NO_ADDRESS);
+	assert_unread(0xc030462b, ARGUMENT);
 }
 
 /* The traced call that the thread is in. */
@@ -279,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_ioctls_in_a_structure),
 		cmocka_unit_test(test_what_is_no_memory),
 		cmocka_unit_test(test_other_files_and_failures),
+		cmocka_unit_test(test_what_cannot_be_read),
 		cmocka_unit_test(test_the_call_around_it),
 	};
 

@@ -148,6 +148,63 @@ static void test_maps_of_two_generations(void **state)
 	}
 }
 
+/* One ioctl maps on several devices: there is a record for each. */
+static void test_a_map_on_several_devices(void **state)
+{
+	static const struct {
+		uint32_t version;
+		size_t count, status;
+	} layouts[] = { { MS_DRIVER(535, 113, 1), 0x498, 0x4ac },
+			{ MS_DRIVER(580, 65, 6), 0x2418, 0x242c } };
+	size_t i, gpus, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		for (gpus = 1; gpus <= MS_RANGE_GPUS; gpus++) {
+			begin(layouts[i].version);
+			put_range(16 * MIB);
+			put(argument, layouts[i].count, gpus);
+			for (j = 0; j < MS_RANGE_GPUS; j++)
+				argument[0x18 + j * 0x24] = 1 + j;
+			assert_true(decode(UVM_FD, MAP, ARGUMENT, 0));
+			assert_int_equal(decoder.emitted, gpus);
+			for (j = 0; j < gpus; j++)
+				assert_int_equal(decoder.gpus[j], 1 + j);
+			assert_range(MS_RANGE_MAP, 16 * MIB, 0);
+			/* What is refused is once. */
+			put(argument, layouts[i].status, 0x1f);
+			assert_true(decode(UVM_FD, MAP, ARGUMENT, 0));
+			assert_int_equal(decoder.emitted, gpus + 1);
+		}
+}
+
+static void assert_unread(uint32_t request, uint64_t address)
+{
+	assert_true(decode(UVM_FD, request, address, 0));
+	assert_int_equal(decoder.event.type, MS_TYPE_OBJECT);
+	assert_int_equal(decoder.record.action, MS_OBJECT_UNREAD);
+	assert_true(decoder.record.file);
+}
+
+/* Or of more devices than are read. */
+static void test_what_cannot_be_read(void **state)
+{
+	static const uint32_t requests[] = { CREATE, MAP, FREE, UNMAP, VALIDATE, REGISTER_GPU };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+		begin(MS_DRIVER(580, 65, 6));
+		assert_unread(requests[i], ARGUMENT + BYTES - 12);
+		assert_false(decode(UVM_FD, requests[i], ARGUMENT + BYTES - 12, -14));
+	}
+	begin(MS_DRIVER(580, 65, 6));
+	put(argument, 0x2418, MS_RANGE_GPUS + 1);
+	assert_unread(MAP, ARGUMENT);
+	assert_true(decode(UVM_FD, FREE, ARGUMENT, 0));
+	assert_int_equal(decoder.event.type, MS_TYPE_RANGE);
+}
+
 /* A newer driver is not told how long it is. */
 static void test_frees_of_two_generations(void **state)
 {
@@ -301,6 +358,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_range_from_its_beginning_to_its_end),
 		cmocka_unit_test(test_maps_of_two_generations),
+		cmocka_unit_test(test_a_map_on_several_devices),
+		cmocka_unit_test(test_what_cannot_be_read),
 		cmocka_unit_test(test_frees_of_two_generations),
 		cmocka_unit_test(test_a_device),
 		cmocka_unit_test(test_the_device_is_known_by_its_first_ioctl),

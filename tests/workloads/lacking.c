@@ -9,6 +9,7 @@
  *   files         memscope-attach has no room for those that it is sent
  *   answers       memscope-attach cannot send anything
  *   library       libcuda.so.1 cannot be opened, as if it were on another user's FUSE mount
+ *   iterator      no iterator of BPF can be made as long as there is a file "refused"
  *   speed         attaching to the driver takes half a second
  *   function      the kernel has no probe in the driver's bytes from REFUSED on, which are 16 or
  *                 REFUSED_BYTES; with a REFUSAL only as long as there is a file "refused"
@@ -151,6 +152,11 @@ API long syscall(long number, ...)
 	}
 	if (number == SYS_openat2 && is_hidden((const char *)arguments[1])) {
 		errno = EACCES;
+		return -1;
+	}
+	if (lacks("iterator") && number == SYS_bpf && arguments[0] == BPF_ITER_CREATE &&
+	    !access("refused", F_OK)) {
+		errno = ENOMEM;
 		return -1;
 	}
 	if (lacks("speed") && number == SYS_bpf && arguments[0] == BPF_LINK_CREATE &&

@@ -52,6 +52,18 @@ static int feed_snapshot(struct live *live)
 	return err ? err : feed_processes(live, ts_ns);
 }
 
+static bool any_has_closed(const struct live *live)
+{
+	const struct targets *targets = &live->targets;
+	const uint64_t now_ns = clock_monotonic_ns();
+	size_t i;
+
+	for (i = 0; i < targets->count; i++)
+		if (target_ioctl_closed(targets, targets->targets[i], now_ns))
+			return true;
+	return false;
+}
+
 /*
  * Who has closed the driver's files and goes on holds nothing any more, and has made no ioctl that
  * says so. Looked for as often as NVML is asked, whose numbers are held against what is held. They
@@ -60,10 +72,13 @@ static int feed_snapshot(struct live *live)
 static int feed_closed(struct live *live)
 {
 	const struct targets *targets = &live->targets;
-	const uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns;
 	size_t i;
 
-	live_driver_files_look(live);
+	if (live_driver_files_look(live) || !any_has_closed(live))
+		return live->err;
+	live_drain(live); /* what was asked for before */
+	now_ns = clock_monotonic_ns();
 	for (i = 0; i < targets->count && !live->err; i++) {
 		struct target *target = targets->targets[i];
 		struct ms_object record;
@@ -72,7 +87,7 @@ static int feed_closed(struct live *live)
 		    live_driver_files_has(live, target->pid))
 			continue;
 		target->ioctl.asked = false;
-		record = record_objects(target, MS_OBJECT_CLOSED, now_ns);
+		record = record_objects(target, MS_OBJECT_CLOSED, live->drained_ns);
 		live_feed(live, &record, sizeof(record));
 	}
 	return live->err;

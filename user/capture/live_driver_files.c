@@ -2,7 +2,8 @@
 /*
  * Files of NVIDIA's driver by which traced processes made clients. What was made by one ends when
  * the last process that has it closes it. No ioctl says so: whether they are open still is looked
- * for as often as NVML has answered, but for no more than a hundredth of the time.
+ * for as often as NVML has answered, but for no more than a hundredth of the time. If the kernel
+ * refuses that, it is tried again later.
  */
 #include <string.h>
 
@@ -15,28 +16,41 @@
 
 #define MOST_FILES 65536
 #define PART_OF_TIME 100
+#define RETRY_NS 1000000000ull /* after a failure; twice as long after each further one */
+#define MOST_DOUBLINGS 6
+
+static uint64_t maker_of(uint32_t look, uint32_t pid)
+{
+	return (uint64_t)look << 32 | pid;
+}
+
+static pid_t maker_pid(uint64_t maker)
+{
+	return (pid_t)(uint32_t)maker;
+}
 
 void live_driver_files_see(struct live *live, const struct ms_object *object)
 {
 	struct live_driver_files *files = &live->driver_files;
 
-	if (files->unknown || object->action != MS_OBJECT_ALLOC || object->status ||
-	    !object->file ||
+	if (files->ended || feature_is_masked(live->options.features, FEATURE_OPEN_FILES) ||
+	    object->action != MS_OBJECT_ALLOC || object->status || !object->file ||
 	    !(object->class_number <= MS_NV_ROOT_NON_PRIV ||
 	      object->class_number == MS_NV_ROOT_CLIENT))
 		return;
 	/* One that finds no place ends with its process. */
 	if (files->makers.count < MOST_FILES)
-		map_set(&files->makers, object->file, object->event.pid);
+		map_set(&files->makers, object->file, maker_of(files->look, object->event.pid));
 }
 
 bool live_driver_files_has(const struct live *live, pid_t pid)
 {
-	const struct map *makers = &live->driver_files.makers;
+	const struct live_driver_files *files = &live->driver_files;
+	const struct map *makers = &files->makers;
 	size_t slot;
 
-	for (slot = 0; slot < makers->capacity; slot++)
-		if (map_is_used(makers, slot) && makers->slots[slot].value == (uint64_t)pid)
+	for (slot = 0; !files->failures && slot < makers->capacity; slot++)
+		if (map_is_used(makers, slot) && maker_pid(makers->slots[slot].value) == pid)
 			return true;
 	return false;
 }
@@ -63,34 +77,47 @@ static int feed(struct live *live, const struct target *target, uint32_t file, u
 	return live_feed(live, &record, sizeof(record));
 }
 
-static int end_closed(struct live *live, const struct map *open, uint64_t ts_ns)
+/* Whether a client was made by one that is not open. */
+static bool any_closed(const struct map *makers, const struct map *open)
 {
-	struct map *makers = &live->driver_files.makers;
+	size_t slot;
+
+	for (slot = 0; slot < makers->capacity; slot++)
+		if (map_is_used(makers, slot) && !map_get(open, map_key_at(makers, slot)))
+			return true;
+	return false;
+}
+
+/* One by which a client was made since that look began may have been opened since. */
+static int end_closed(struct live *live, const struct map *open)
+{
+	struct live_driver_files *files = &live->driver_files;
+	struct map *makers = &files->makers;
 	size_t slot = 0;
 
 	while (!live->err && slot < makers->capacity) {
 		const struct target *target;
 		const uint64_t *has_it;
-		uint64_t file;
-		pid_t pid;
+		uint64_t file, maker;
 
 		if (!map_is_used(makers, slot)) {
 			slot++;
 			continue;
 		}
 		file = map_key_at(makers, slot);
-		pid = (pid_t)makers->slots[slot].value;
-		target = targets_find(&live->targets, pid);
+		maker = makers->slots[slot].value;
+		target = targets_find(&live->targets, maker_pid(maker));
 		has_it = map_get(open, file);
 		/* Others may have made clients by it as well; who has it now stands for all. */
 		if (!target && has_it)
-			makers->slots[slot].value = *has_it;
-		if (has_it || (target && may_be_mapped(pid))) {
+			makers->slots[slot].value = maker_of(0, (uint32_t)*has_it);
+		if (has_it || maker >> 32 == files->look ||
+		    (target && may_be_mapped(maker_pid(maker)))) {
 			slot++;
 			continue;
 		}
 		if (target)
-			feed(live, target, (uint32_t)file, ts_ns);
+			feed(live, target, (uint32_t)file, live->drained_ns);
 		map_remove(makers, file); /* another one may lie there now */
 	}
 	return live->err;
@@ -98,30 +125,48 @@ static int end_closed(struct live *live, const struct map *open, uint64_t ts_ns)
 
 void live_driver_files_forget(struct live *live)
 {
-	live->driver_files.unknown = true;
+	live->driver_files.ended = true;
 	map_fini(&live->driver_files.makers);
+	open_files_fini(&live->driver_files.open);
+}
+
+/* It is tried again, for the kernel may have had no memory. */
+static void note_failure(struct live_driver_files *files, int err, uint64_t now_ns)
+{
+	const uint32_t doublings =
+		files->failures < MOST_DOUBLINGS ? files->failures : MOST_DOUBLINGS;
+
+	files->failures++;
+	files->next_ns = now_ns + (RETRY_NS << doublings);
+	log_debug("which files are open cannot be seen: %s", strerror(-err));
 }
 
 int live_driver_files_look(struct live *live)
 {
 	struct live_driver_files *files = &live->driver_files;
-	const uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_monotonic_ns(), took_ns;
 	struct map open = { 0 };
-	uint64_t took_ns;
 	int err;
 
 	if (!files->makers.count || now_ns < files->next_ns)
 		return 0;
-	err = open_files_read(live->programs, &open);
+	files->look++;
+	err = open_files_load(&files->open, live->programs);
+	now_ns = clock_monotonic_ns(); /* it is loaded once, but looked at often */
+	if (!err)
+		err = open_files_read(&files->open, &open);
 	took_ns = clock_monotonic_ns() - now_ns;
 	files->next_ns = now_ns + PART_OF_TIME * took_ns;
 	log_debug("%zu files of the driver are open, %llu us", open.count,
 		  (unsigned long long)took_ns / 1000);
 	if (err) {
-		log_debug("which files are open cannot be seen: %s", strerror(-err));
-		live_driver_files_forget(live);
+		note_failure(files, err, now_ns);
 	} else {
-		end_closed(live, &open, now_ns);
+		files->failures = 0;
+		/* What was asked for by one before it was closed may still lie in the rings. */
+		if (any_closed(&files->makers, &open))
+			live_drain(live);
+		end_closed(live, &open);
 	}
 	map_fini(&open);
 	return live->err;

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "capture/attach/open_files.h"
 #include "capture/records/identity_record.h"
 #include "capture/records/kernel_names.h"
 #include "capture/records/launch_counts.h"
@@ -43,9 +44,13 @@ struct live_forks {
 
 /* Files of NVIDIA's driver: live_driver_files.c. */
 struct live_driver_files {
-	struct map makers; /* file, by which a client was made -> pid of who made it */
+	/* File, by which a client was made -> which look was the last one then, and who made it. */
+	struct map makers;
+	struct open_files open;
+	uint32_t look;     /* counts */
+	uint32_t failures; /* in a row */
 	uint64_t next_ns;  /* not looked at before then */
-	bool unknown;      /* which are open cannot be seen */
+	bool ended;
 };
 
 struct live {

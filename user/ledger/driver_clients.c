@@ -257,7 +257,7 @@ int driver_clients_apply(struct state *state, struct process *process,
 		note(clients, process, object);
 	else if (object->action == MS_OBJECT_CLOSED)
 		end_clients(clients, process, false);
-	else if (object->action != MS_OBJECT_MISSED)
+	else if (object->action != MS_OBJECT_MISSED && object->action != MS_OBJECT_UNREAD)
 		process = owner_of(state, process, object);
 	if (frees_client(object))
 		remove_client(clients, key_of(object->object, object->file));

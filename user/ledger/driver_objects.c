@@ -318,6 +318,10 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 		return 0;
 	}
 	objects->seen = true;
+	if (record->action == MS_OBJECT_UNREAD) {
+		process->counters[COUNTER_UNREAD_IOCTLS]++;
+		return 0;
+	}
 	if (record->status) {
 		objects->failures += record->status == NO_MEMORY;
 		return 0;
@@ -333,6 +337,7 @@ int driver_objects_apply(struct process *process, const struct ms_object *record
 	case MS_OBJECT_EXPORT:
 	case MS_OBJECT_MISSED:
 	case MS_OBJECT_CLOSED:
+	case MS_OBJECT_UNREAD:
 	case MS_OBJECT_ACTIONS_COUNT:
 		break;
 	}

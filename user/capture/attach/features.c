@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "capture/attach/link.h"
+#include "capture/attach/open_files.h"
 #include "capture/targets/mappings.h"
 #include "host/proc.h"
 
@@ -383,6 +384,13 @@ const struct feature_info feature_infos[FEATURES_COUNT] = {
 		.without = "new libraries are looked for once a second: calls before that are missed",
 		.probe = mappings_probe,
 	},
+	[FEATURE_OPEN_FILES] = {
+		.name = "open_files",
+		.what = "a BPF iterator over the open files of all processes (Linux 5.8)",
+		.without = "what a process made by a file of NVIDIA's driver ends only when the"
+			   " process has closed all of the driver's files",
+		.probe = open_files_try,
+	},
 };
 
 int feature_find(const char *name)
@@ -397,7 +405,7 @@ int feature_find(const char *name)
 
 int feature_test(struct features *features, enum feature feature)
 {
-	if (features->masked >> feature & 1)
+	if (feature_is_masked(features, feature))
 		return -ENOTSUP;
 	if (!(features->probed >> feature & 1)) {
 		features->results[feature] = feature_infos[feature].probe();

@@ -21,6 +21,7 @@ enum feature {
 	FEATURE_UPROBE_NOPS,
 	FEATURE_MAP_FILES,
 	FEATURE_MMAP_EVENTS,
+	FEATURE_OPEN_FILES,
 	FEATURES_COUNT,
 };
 
@@ -42,6 +43,11 @@ struct features {
 
 /* The feature of that name, or -1. */
 int feature_find(const char *name);
+
+static inline bool feature_is_masked(const struct features *features, enum feature feature)
+{
+	return features->masked >> feature & 1;
+}
 
 /* Returns 0 if the feature works here, -ENOTSUP if it is masked, or -errno: why it does not. */
 int feature_test(struct features *features, enum feature feature);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "open_files.skel.h"
 
 #define FILES_AT_ONCE 512
 
@@ -28,9 +29,28 @@ static int read_all(int fd, struct map *files)
 	return 0;
 }
 
-int open_files_read(const struct programs *programs, struct map *files)
+/* Returns 0 or -errno; then it is as it was. */
+static int load(struct open_files *open, const struct ms_settings *settings)
 {
-	const int link = bpf_link_create(programs_open_files_fd(programs), 0, BPF_TRACE_ITER, NULL);
+	struct open_files_bpf *skeleton = open_files_bpf__open();
+	int err;
+
+	if (!skeleton)
+		return -errno;
+	if (settings)
+		skeleton->rodata->settings = *settings;
+	err = open_files_bpf__load(skeleton);
+	if (err)
+		open_files_bpf__destroy(skeleton);
+	else
+		open->skeleton = skeleton;
+	return err;
+}
+
+int open_files_read(const struct open_files *open, struct map *files)
+{
+	const int program = bpf_program__fd(open->skeleton->progs.ms_open_files);
+	const int link = bpf_link_create(program, 0, BPF_TRACE_ITER, NULL);
 	int fd, err;
 
 	if (link < 0)
@@ -40,5 +60,35 @@ int open_files_read(const struct programs *programs, struct map *files)
 	if (fd >= 0)
 		close(fd);
 	close(link);
+	return err;
+}
+
+int open_files_load(struct open_files *open, const struct programs *programs)
+{
+	uint32_t uvm_major;
+	const struct ms_settings *settings = programs_settings(programs, &uvm_major);
+	const int err = open->skeleton ? 0 : load(open, settings);
+
+	if (!err)
+		open->skeleton->bss->uvm_major = uvm_major;
+	return err;
+}
+
+void open_files_fini(struct open_files *open)
+{
+	open_files_bpf__destroy(open->skeleton);
+	open->skeleton = NULL;
+}
+
+int open_files_try(void)
+{
+	struct open_files open = { 0 };
+	struct map files = { 0 };
+	int err = load(&open, NULL);
+
+	if (!err)
+		err = open_files_read(&open, &files);
+	map_fini(&files);
+	open_files_fini(&open);
 	return err;
 }

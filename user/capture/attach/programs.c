@@ -177,10 +177,8 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	skeleton = *result = memscope_bpf__open();
 	if (!skeleton)
 		return -errno;
-	if (cpus < 0)
-		return cpus;
 	choose_programs(skeleton, options);
-	err = choose_gpu_times(skeleton, options);
+	err = cpus < 0 ? cpus : choose_gpu_times(skeleton, options);
 	if (err)
 		return err;
 	skeleton->rodata->settings.return_ops = options->return_ops;
@@ -386,9 +384,10 @@ int programs_asking_fd(const struct programs *programs)
 	return bpf_map__fd(programs->skeleton->maps.ms_asking);
 }
 
-int programs_open_files_fd(const struct programs *programs)
+const struct ms_settings *programs_settings(const struct programs *programs, uint32_t *uvm_major)
 {
-	return bpf_program__fd(programs->skeleton->progs.ms_open_files);
+	*uvm_major = programs->skeleton->bss->uvm_major;
+	return (const struct ms_settings *)&programs->skeleton->rodata->settings;
 }
 
 int programs_unwind_tables_fd(const struct programs *programs)

@@ -115,8 +115,8 @@ const __u64 *programs_launch_keys(const struct programs *programs);
 int programs_stack_ranges_fd(const struct programs *programs);
 int programs_unwind_tables_fd(const struct programs *programs);
 
-/* The program that visits the open files of all processes: capture/attach/open_files.h. */
-int programs_open_files_fd(const struct programs *programs);
+/* What they were loaded with; and the major number of /dev/nvidia-uvm, 0 if it is not known. */
+const struct ms_settings *programs_settings(const struct programs *programs, uint32_t *uvm_major);
 
 /* The map of processes that are listened to: pid -> struct ms_asking. */
 int programs_asking_fd(const struct programs *programs);

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Very many ioctls of NVIDIA's driver, children that use their parent's files, files that are closed: what is held at
+# each moment is what the program says.
+
+load held
+
+# storm_says LINE: what the storm holds then, into SAID; and a mark
+storm_says() {
+	local child
+
+	echo "$1" >&6
+	read -r -t 60 SAID <&7 || fail "no answer"
+	if [[ $SAID == child* ]]; then
+		child=${SAID#child }
+		wait_for 'grep -q "process '"$child"': its ioctls are seen" record.err'
+		echo >&6
+		read -r -t 60 SAID <&7 || fail "no answer"
+	fi
+	STORM[MOMENTS]=$SAID
+	"$MEMSCOPE" mark -q "step-$MOMENTS"
+	MOMENTS=$((MOMENTS + 1))
+}
+
+# What is held at the moment $1, as the storm says and as is recorded.
+assert_storm() {
+	local bytes objects host
+
+	read -r bytes objects host _ <<< "${STORM[$1]}"
+	assert_equal "$1: $(at "$1" '.driver | [.device.live_bytes, .device.live_objects, .host.live_bytes]')" \
+		"$1: [$bytes,$objects,$host]"
+}
+
+# Clients and devices of each thread, and 992 ioctls of all in a round. STRESS=1: at each moment.
+@test "100,000 ioctls of 32 threads: at every 1,000th, what is held is what the program says" {
+	local i ioctls every=10
+
+	[ -z "${STRESS:-}" ] || every=1
+	MOMENTS=0
+	begin "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	for ((i = 0; i < 102; i++)); do
+		storm_says round
+	done
+	finish
+	for ((i = 0; i < 102; i += every)); do
+		assert_storm $i
+	done
+	read -r _ _ _ ioctls <<< "$SAID"
+	[ "$ioctls" -ge 100000 ]
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	assert_equal "$(jq -c 'select(.type == "object") | .type' run.ndjson | wc -l)" "$ioctls"
+	assert_whole run.mscope
+}
+
+@test "children that use their parent's file, closed files, SIGKILL: whose memory is whose, and until when" {
+	local i line
+
+	MOMENTS=0
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -f -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	exec 6> to 7< from
+	for line in round fork round pass round; do
+		storm_says $line
+	done
+	storm_says close
+	assert_equal "${SAID% *}" "0 0 0"
+	# Nothing says that the files are closed; it is looked for when NVML has answered.
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+	"$MEMSCOPE" mark -q step-closed
+	storm_says round
+	storm_says fork
+	echo kill >&6
+	finish || true
+	for ((i = 0; i < 8; i++)); do
+		[ "$i" -eq 5 ] || assert_storm $i
+	done
+	assert_equal "$(at closed '.driver.device.live_bytes')" 0
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	# Of the children, it may be known only that they had the file before they were attached to.
+	assert_equal "$(jq -c '[.recordings[0].processes[] | select(.driver) | .driver.device | [.live_bytes, .exit_bytes] |
+		select(. != [0, 0])]' report.json)" "[[0,${SAID%% *}]]"
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	assert_equal "$(jq -c 'select(.type == "object") | .action' run.ndjson | sort | uniq -c | grep -c closed)" 1
+}
+
+# Processes with very many descriptors: to look at all of them takes long.
+have_descriptors() {
+	local i
+
+	for ((i = 0; i < 10; i++)); do
+		/usr/bin/python3 -c 'import fcntl, resource, signal
+most = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 20000)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+try:
+    while True: fcntl.fcntl(0, fcntl.F_DUPFD, 100)
+except OSError:
+    print("has them", flush=True)
+signal.pause()' >> many 3>&- &
+		MANY+=($!)
+	done
+	wait_for '[ "$(wc -l < many)" -eq 10 ]'
+}
+
+# What it asks for meanwhile, until its end, is from before.
+@test "a program that ends while it is looked for closed files has held all that it asked for" {
+	local i held
+
+	have_descriptors
+	for ((i = 1; i <= 12; i++)); do
+		# shellcheck disable=SC2086 # may be empty
+		yes round | head -n "$i" | "$MEMSCOPE" record $MASK -q -o "$i.mscope" --nvml=100ms -- \
+			"$WORKLOADS/ioctl_storm" "$PWD/devices" 31 > said
+		held=$(tail -n 1 said)
+		"$MEMSCOPE" report -f json "$i.mscope" > report.json
+		# The kernel cannot read what it is moving; that is said.
+		[ "$(jq '.recordings[0].processes[0].unknown.unread_ioctls' report.json)" -eq 0 ] || continue
+		assert_equal "$i: $(jq '.recordings[0].processes[0].driver.device.exit_bytes' report.json)" "$i: ${held%% *}"
+	done
+}
+
+@test "files that a child has open are not closed" {
+	local line
+
+	MOMENTS=0
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -f -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	exec 6> to 7< from
+	for line in round leave drop; do
+		storm_says $line
+		before=$(answers)
+		wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+		"$MEMSCOPE" mark -q "step-$((MOMENTS - 1))-kept"
+	done
+	finish
+	assert_storm 1
+	assert_equal "$(at 1-kept '.driver.device.live_bytes')" "$(at 1 '.driver.device.live_bytes')"
+	[ "$(at 1-kept '.driver.device.live_bytes')" -gt 0 ]
+	assert_equal "$(at 2-kept '.driver.device.live_bytes')" 0
+}
+
+@test "drivers of four generations" {
+	local version tool=$MEMSCOPE
+
+	mkdir -p driver/nvidia
+	cat > tool <<-END
+		#!/bin/sh
+		[ "\$1" = record ] || exec "$tool" "\$@"
+		exec unshare --mount sh -c 'mount --bind driver /proc/driver && exec "\$0" "\$@"' "$tool" "\$@"
+	END
+	chmod +x tool
+	MEMSCOPE=$PWD/tool
+	for version in 520.61.05 530.41.03 535.104.05 570.133.20 580.65.06; do
+		rm -f to from run.mscope
+		MOMENTS=0
+		echo "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  $version  Release Build" > driver/nvidia/version
+		begin "$WORKLOADS/ioctl_storm" "$PWD/devices" 98 "${version%%.*}"
+		storm_says round
+		finish
+		assert_storm 0
+		[ "${SAID##* }" -ge 3000 ]
+		[ "${SAID%% *}" -gt 0 ]
+	done
+}
+
+# files_step STEP: the next step of the program, after which NVML is asked, and a mark set
+files_step() {
+	echo >&6
+	read -r -t 60 SAID <&7 || fail "no answer"
+	# What is closed is looked for now and then.
+	[ "$1" -ne 4 ] || wait_for 'grep -q "a file of the driver is closed" record.err'
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+	"$MEMSCOPE" mark -q "step-$1"
+}
+
+# What was held at that step, for each process that ever had any: MiB of its own, and of others.
+files_held() {
+	"$MEMSCOPE" report -f json --to="mark:step-$1" run.mscope > report.json
+	valid report report.json
+	jq -c '[.recordings[0].processes | sort_by(.start_ns)[] | .driver | select(.) |
+		[.device.live_bytes, .shared.live_bytes] | map(. / 1048576)]' report.json
+}
+
+begin_files() {
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -v -f -o run.mscope --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/driver_files" "$PWD/devices"
+	exec 6> to 7< from
+	files_step 1
+	wait_for 'grep -q "process '"${SAID#child }"': its ioctls are seen" record.err'
+}
+
+@test "one of two files is closed; memory that another process imports counts once" {
+	begin_files
+	files_step 2
+	files_step 3
+	run ! grep "a file of the driver is closed" record.err
+	files_step 4
+	files_step 5
+	finish
+	assert_equal "$(files_held 2)" "[[48,0],[0,16]]"
+	assert_equal "$(files_held 3)" "[[48,0],[0,16]]"
+	assert_equal "$(files_held 4)" "[[32,0],[0,16]]"
+	assert_equal "$(files_held 5)" "[[32,0],[0,0]]"
+}
+
+@test "which files are open cannot be seen for a while: it is tried again" {
+	local tool=$MEMSCOPE
+
+	cat > tool <<-END
+		#!/bin/sh
+		[ "\$1" != record ] || export LACKING=iterator LD_PRELOAD=$WORKLOADS/lacking.so
+		exec $(command -v env) ASAN_OPTIONS=verify_asan_link_order=0 "$tool" "\$@"
+	END
+	chmod +x tool
+	MEMSCOPE=$PWD/tool
+	touch refused
+	begin_files
+	files_step 2
+	files_step 3
+	wait_for 'grep -q "which files are open cannot be seen: Cannot allocate memory" record.err'
+	rm refused
+	files_step 4
+	files_step 5
+	finish
+	assert_equal "$(files_held 3)" "[[48,0],[0,16]]"
+	assert_equal "$(files_held 4)" "[[32,0],[0,16]]"
+}

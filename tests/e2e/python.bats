@@ -49,6 +49,34 @@ python_trace() {
 	[ "$(grep -c _PyEval_EvalFrameDefault functions.txt)" = 0 ]
 }
 
+@test "a program that rewrites its code objects while they are read costs its names alone" {
+	for PYTHON in ${PYTHONS:-$PYTHON}; do
+		rm -f python.in run.mscope
+		mkfifo python.in
+		"$PYTHON" "$ROOT/tests/e2e/hostile_code" 3000 < python.in > hostile.out 3>&- 6>&- &
+		OTHER_PID=$!
+		exec 6> python.in
+		wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps"'
+		in_background_tracing TRACE_PID tool.log "$MEMSCOPE" record $MASK --stack-frames=python -o run.mscope -v -p "$OTHER_PID" 6>&-
+		echo >&6
+		exec 6>&-
+		wait "$OTHER_PID"
+		wait "$TRACE_PID"
+		TRACE_PID=
+		OTHER_PID=
+		assert_equal "$(cat hostile.out)" 3000
+		"$MEMSCOPE" report -f json -o report.json run.mscope
+		valid report report.json
+		assert_equal "$(jq '.recordings[0].processes[0].spaces[] | select(.space == "device").allocs' report.json)" 3000
+		# The rest of each stack is as it is; what is read of the code object is bounded.
+		"$MEMSCOPE" export -f ndjson -o events.jsonl run.mscope
+		jq -e -s '[.[] | select(.type == "stack") | .frames[1].function] | length > 0 and all(. == "<listcomp>" or . == "<module>")' \
+			events.jsonl
+		[ "$(jq -r 'select(.type == "stack").frames[0].function' events.jsonl | sort -u | wc -l)" -gt 1 ]
+		[ "$(jq -r 'select(.type == "stack").frames[0].function // "" | length' events.jsonl | sort -n | tail -1)" -le 4096 ]
+	done
+}
+
 @test "names and lines outlive a process that is killed behind its first allocation" {
 	python_trace killed
 	"$ROOT/tests/e2e/python_check" events.jsonl expected.jsonl 1

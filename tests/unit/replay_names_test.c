@@ -145,5 +145,5 @@ int main(void)
 		cmocka_unit_test(test_without_a_namer),
 	};
 
-	return cmocka_run_group_tests_name("replay_names", tests, NULL, NULL);
+	return unit_run("replay_names", tests);
 }

@@ -77,5 +77,5 @@ int main(void)
 		cmocka_unit_test(test_sums),
 	};
 
-	return cmocka_run_group_tests_name("stack_tally", tests, NULL, NULL);
+	return unit_run("stack_tally", tests);
 }

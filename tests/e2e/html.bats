@@ -122,6 +122,34 @@ browse() {
 	browse run.html stalls
 }
 
+# stalled RULE PROGRAM_ARGUMENT: records what is held up so, and has its reason found on the page.
+stalled() {
+	rm -f run.mscope
+	# shellcheck disable=SC2086 # may be empty
+	LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simcupti "$MEMSCOPE" record -q $MASK --gpu-time --host=500ms -o run.mscope -- \
+		"${@:3}" "$HERE/stalls_program" "$2" 40
+	make_page run run.mscope
+	"$PYTHON" "$HERE/check_page" run.html run.json
+	browse run.html "explains=$1"
+}
+
+@test "a new user finds why a program is held up, from the verdict to the lanes" {
+	local i rivals=
+
+	needs_browser
+	export SIMCUPTI=kernel=300us
+	stalled gpu-idle input
+	SIMCUDA_DELAY=cuMemcpyHtoD_v2=30ms stalled pageable-copies pageable
+	SIMCUDA_DELAY=cuCtxSynchronize=4ms stalled sync-bound sync
+	for i in 1 2; do
+		taskset -c 0 timeout 60 sh -c 'while :; do :; done' 3>&- &
+		rivals+=" $!"
+	done
+	SIMCUDA_SPIN=cuCtxSynchronize=30ms stalled cpu-contention none taskset -c 0
+	# shellcheck disable=SC2086 # several
+	kill $rivals
+}
+
 @test "a process has one colour in all charts" {
 	needs_browser
 	# shellcheck disable=SC2016 # of the shell in there

@@ -117,6 +117,8 @@ static void add_activity(struct report_dump *dump, enum ms_activity_kind kind, u
 	union record record = record_activity(kind, ++correlation, SECOND + begin, duration);
 
 	record.activity.is.context = 3;
+	if (kind == MS_ACTIVITY_COPY)
+		record.activity.is.from = MS_GPU_MEMORY_PAGEABLE;
 	add_at(dump, begin + duration, record);
 }
 
@@ -143,8 +145,9 @@ static void test_what_gpus_did_and_programs_marked(void **state)
 	report_dump_end(&dump, SECOND + 100);
 	read_dump(&dump, &read);
 
-	assert_contains(&read, "\"names\":[\"load\",\"cuCtxSynchronize\",\"deployed\","
-			       "\"gemm(float*, int)\",\"copy HtoD\",\"memset\",\"step\"]");
+	assert_contains(
+		&read, "\"names\":[\"load\",\"cuCtxSynchronize\",\"deployed\","
+		       "\"gemm(float*, int)\",\"copy HtoD, pageable memory\",\"memset\",\"step\"]");
 	assert_contains(&read, "{\"kind\":\"phase\",\"pid\":100,\"comm\":\"\",\"tid\":null,"
 			       "\"stream\":null,\"device\":null,\"counted\":null,"
 			       "\"resolution_ns\":0,\"spans\":[55,0,2,1,0]}");

@@ -67,6 +67,16 @@ static void append_site(struct html *html, const struct report_finding *numbered
 	string_fini(&words);
 }
 
+/* The evidence before a moment says how long that took which began then. */
+static void append_when(struct html *html, const struct finding_evidence *evidence)
+{
+	const uint64_t begin_ns = evidence->value, end_ns = begin_ns + evidence[-1].value;
+
+	if (evidence->unit == FINDING_TIME && evidence[-1].unit == FINDING_NS)
+		string_append_format(html->out, " data-from=\"%llu\" data-to=\"%llu\"",
+				     (ull)begin_ns, (ull)end_ns);
+}
+
 static void append_evidence(struct html *html, const struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
@@ -81,7 +91,10 @@ static void append_evidence(struct html *html, const struct report_finding *numb
 				     numbered->first_evidence + i, numbered->first_evidence + i);
 		finding_words_evidence(&html->scratch, evidence);
 		html_flush(html);
-		string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)evidence->value);
+		string_append_format(html->out, "</dt><dd data-v=\"%llu\"", (ull)evidence->value);
+		if (i)
+			append_when(html, evidence);
+		string_append_char(html->out, '>');
 		html_value(html, evidence->unit, evidence->value);
 		string_append_text(html->out, "</dd></div>\n");
 	}
@@ -122,14 +135,17 @@ static const char *grade_of(const struct finding *finding)
 static void append_finding(struct html *html, const struct report_finding *numbered)
 {
 	const struct finding *finding = numbered->finding;
+	const enum finding_topic topic = finding_topic_of(finding->rule);
+	const bool of_time = topic == FINDING_TOPIC_BOTTLENECK || topic == FINDING_TOPIC_COPIES;
 
 	string_append_format(html->out,
 			     "<article class=\"finding %s\" id=\"F%zu\" data-from=\"%llu\""
-			     " data-to=\"%llu\" aria-labelledby=\"F%zu-h\">\n"
+			     " data-to=\"%llu\"%s aria-labelledby=\"F%zu-h\">\n"
 			     "<h4 id=\"F%zu-h\"><span class=\"id\">F%zu</span> %s</h4>\n<p>",
 			     grade_of(finding), numbered->number, (ull)finding->first_ts_ns,
-			     (ull)finding->last_ts_ns, numbered->number, numbered->number,
-			     numbered->number, finding_rule_name(finding->rule));
+			     (ull)finding->last_ts_ns, of_time ? " data-time" : "",
+			     numbered->number, numbered->number, numbered->number,
+			     finding_rule_name(finding->rule));
 	append_about(html, finding);
 	string_append_text(html->out, "</p>\n<p class=\"when\">From ");
 	html_time(html, finding->first_ts_ns);

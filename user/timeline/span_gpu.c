@@ -11,14 +11,18 @@
 #include "timeline/span_names.h"
 #include "timeline/spans.h"
 
-static int copy_name(struct span_names *names, uint16_t direction)
+static int copy_name(struct span_names *names, const struct ms_activity_body *activity)
 {
+	const bool pageable =
+		activity->from == MS_GPU_MEMORY_PAGEABLE || activity->to == MS_GPU_MEMORY_PAGEABLE;
 	struct string text = { 0 };
 	int name;
 
 	string_append_text(&text, "copy");
-	if (direction < MS_DIRECTIONS_COUNT)
-		string_append_format(&text, " %s", probe_direction_name(direction));
+	if (activity->what < MS_DIRECTIONS_COUNT)
+		string_append_format(&text, " %s", probe_direction_name(activity->what));
+	if (pageable)
+		string_append_text(&text, ", pageable memory");
 	string_append_char(&text, '\0');
 	name = text.failed ? -ENOMEM : span_names_text(names, text.bytes);
 	string_fini(&text);
@@ -33,7 +37,7 @@ static int name_of(struct span_names *names, const struct ms_activity_body *acti
 	if (activity->kind == MS_ACTIVITY_MEMSET)
 		return span_names_text(names, "memset");
 	if (activity->kind == MS_ACTIVITY_COPY)
-		return copy_name(names, activity->what);
+		return copy_name(names, activity);
 	kernel = gpu_times_kernel(change->process, activity->name);
 	return kernel ? span_names_kernel(names, kernel) : span_names_text(names, "kernel");
 }

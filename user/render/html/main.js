@@ -40,14 +40,26 @@ function showRecording(number) {
 		tables.push(new Table(table));
 }
 
-function linkFinding(recording, view, finding) {
-	const [from, to] = [finding.dataset.from, finding.dataset.to].map((ts) => recording.relative(Number(ts)));
+// Leads to its time in a chart. `around`: so much of it is shown before and behind, too.
+function lookButton(recording, view, node, chart, around) {
+	const [from, to] = [node.dataset.from, node.dataset.to].map((ts) => recording.relative(Number(ts)));
+	const more = (to - from) * around;
 
-	finding.querySelector('h4').after(element('button', { type: 'button', class: 'look',
-		text: 'Show in the charts', onclick: () => {
-			view.show(from, to);
-			recording.section.querySelector('.timeline').scrollIntoView();
-		} }));
+	return element('button', { type: 'button', class: 'look',
+		text: chart === 'spans' ? 'Show in the lanes' : 'Show in the charts', onclick: () => {
+			view.show(from - more, to + more);
+			recording.section.querySelector(`.${chart}`).scrollIntoView();
+		} });
+}
+
+// What is about time is seen in the lanes, if there are any.
+function linkFinding(recording, view, finding) {
+	const lanes = recording.section.querySelector('.spans canvas');
+	const chart = lanes && 'time' in finding.dataset ? 'spans' : 'timeline';
+
+	finding.querySelector('h4').after(lookButton(recording, view, finding, chart, 0));
+	for (const value of lanes ? finding.querySelectorAll('dd[data-from]') : [])
+		value.append(' ', lookButton(recording, view, value, 'spans', 0.5));
 }
 
 // Where a link leads must be there: its recording, and whatever is folded around it.

@@ -178,6 +178,13 @@ function describeWait(lane, i) {
 		wait.starved && `waited for a CPU for ${duration(wait.starved)}`].filter((part) => part).join(', ');
 }
 
+// How fast it was: of what the GPU did, not of calls, which need not wait for it.
+function describeSpeed(lane, i) {
+	const length = lane.ends[i] - lane.begins[i];
+
+	return lane.kind === 'gpu' && lane.counts[i] === 1 && length ? ` (${size(lane.bytes[i] / length * 1e9)}/s)` : '';
+}
+
 // A span in words.
 function describeSpan(recording, spans, lane, i) {
 	const name = spans.names[lane.names[i]] ? spans.names[lane.names[i]].text : '?';
@@ -186,7 +193,7 @@ function describeSpan(recording, spans, lane, i) {
 	return [lane.counts[i] > 1 ? `${count(lane.counts[i])} ${lane.noun}s of ${name}` : name,
 		`${moment(lane.begins[i], 1e3)}, for ${duration(length)}`, recording.wall(lane.begins[i]),
 		describeWait(lane, i),
-		lane.bytes[i] ? size(lane.bytes[i]) : '',
+		lane.bytes[i] ? size(lane.bytes[i]) + describeSpeed(lane, i) : '',
 		lane.counts[i] > 1 && lane.resolution ? `closer than ${duration(lane.resolution)}: put together` : '',
 		lane.name];
 }

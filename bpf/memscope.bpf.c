@@ -156,7 +156,7 @@ int ms_tensor(struct pt_regs *ctx)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
 	if (!stopped && is_admitted(cookie))
-		tensor_report(ctx, MS_COOKIE_ROW(cookie));
+		tensor_report(ctx, MS_COOKIE_ROW(cookie), MS_COOKIE_STACK_BYTES(cookie));
 	return 0;
 }
 

@@ -52,14 +52,14 @@ static __always_inline __u8 tensor_chance(__u64 size)
 	return settings.tensor_chance && size < MS_TENSOR_ALWAYS_BYTES ? MS_TENSOR_CHANCE : 0;
 }
 
-/* The stack of what asks for a block, unless chance is against it. */
-static __always_inline __u32 tensor_stack(struct pt_regs *ctx, __u64 size)
+/* The stack of what asks for a block, unless chance is against it. `lowered`: as of a call. */
+static __always_inline __u32 tensor_stack(struct pt_regs *ctx, __u64 size, __u32 lowered)
 {
 	const __u32 least = size < MS_TENSOR_LEAST_BYTES ? MS_TENSOR_LEAST_BYTES : size;
 
 	if (tensor_chance(size) && bpf_get_prandom_u32() % MS_TENSOR_ALWAYS_BYTES >= least)
 		return 0;
-	return stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx));
+	return stack_take(ctx, MS_OP_ALLOC, regs_entry_sp(ctx) + lowered);
 }
 
 /* What is asked for is kept until the result is there. */
@@ -75,7 +75,7 @@ static __always_inline void tensor_ask(struct pt_regs *ctx, const struct ms_fram
 	request->allocator = place_get(args, row->reserved);
 	request->row = number;
 	request->start_ns = start_of_current();
-	request->stack = tensor_stack(ctx, request->size);
+	request->stack = tensor_stack(ctx, request->size, 0);
 }
 
 /* ---- NCCL ------------------------------------------------------------------------------------ */
@@ -172,52 +172,62 @@ static __always_inline void tensor_back(const struct ms_framework_row *row, __u6
 		tensor_emit(&record, start_of_current());
 }
 
-static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number)
+/* What the allocator says is written where user space finds it, and nowhere before. */
+static __always_inline void tensor_told(struct pt_regs *ctx, const struct ms_framework_row *row,
+					const __u64 *args, __u32 lowered)
 {
-	__u64 args[MS_PLACES], device, asked;
-	const struct ms_framework_row *row;
-	struct ms_tensor record = {};
-	__u32 stack = 0;
+	const __u64 size = place_get(args, row->size);
+	__u32 device, stack = 0;
+	struct ms_tensor *record;
+	struct ms_room room;
+	__u64 ts_ns, asked;
+	__u8 flags = 0;
 
-	row = tensor_row(number);
-	places_read(args, ctx);
-	if (row->action == MS_TENSOR_GIVE) {
-		tensor_ask(ctx, row, number, args);
-		return;
-	}
-	if (row->action == MS_TENSOR_BACK) {
-		tensor_back(row, args);
-		return;
-	}
-	if (row->framework == MS_FRAMEWORK_NCCL) {
-		nccl_ask(ctx, row, number, args);
-		return;
-	}
 	/* The rest of the register may hold anything. */
 	device = place_get(args, row->device) & 0xffff;
 	if ((device & 0xff) != MS_C10_CUDA)
 		return;
-	record.addr = place_get(args, row->addr);
-	record.size = place_get(args, row->size);
-	record.allocated = place_get(args, row->allocated);
-	record.reserved = place_get(args, row->reserved);
-	record.device = device >> 8 == MS_C10_NO_INDEX ? -1 : (__s32)(device >> 8);
-	record.framework = row->framework;
-	record.action = row->action;
 	/* Where a block is taken back says nothing. A stack's record comes before this one. */
-	if (record.size > 0) {
+	if ((__s64)size > 0) {
 		/* Where the program is told that there is none left matters, however little. */
-		asked = row->action == MS_TENSOR_CHANGE ? record.size : MS_TENSOR_ALWAYS_BYTES;
-		record.flags = tensor_chance(asked);
-		stack = tensor_stack(ctx, asked);
+		asked = row->action == MS_TENSOR_CHANGE ? size : MS_TENSOR_ALWAYS_BYTES;
+		flags = tensor_chance(asked);
+		stack = tensor_stack(ctx, asked, lowered);
 	}
-	event_init(&record.event, MS_TYPE_TENSOR, sizeof(record), start_of_current(),
-		   bpf_ktime_get_ns());
+	ts_ns = bpf_ktime_get_ns();
+	if (!emit_begin(MS_KIND_TENSOR, sizeof(*record), &room))
+		return;
+	record = room.record;
+	event_init(&record->event, MS_TYPE_TENSOR, sizeof(*record), room.start_ns, ts_ns);
 	if (stack) {
-		record.event.stack = stack;
-		record.flags |= MS_TENSOR_STACK;
+		record->event.stack = stack;
+		flags |= MS_TENSOR_STACK;
 	}
-	emit(MS_KIND_TENSOR, &record, sizeof(record));
+	record->addr = place_get(args, row->addr);
+	record->size = size;
+	record->allocated = place_get(args, row->allocated);
+	record->reserved = place_get(args, row->reserved);
+	record->device = device >> 8 == MS_C10_NO_INDEX ? -1 : (__s32)(device >> 8);
+	record->framework = row->framework;
+	record->action = row->action;
+	record->flags = flags;
+	emit_end(&room);
+}
+
+static __always_inline void tensor_report(struct pt_regs *ctx, __u32 number, __u32 lowered)
+{
+	const struct ms_framework_row *row = tensor_row(number);
+	__u64 args[MS_PLACES];
+
+	places_read(args, ctx);
+	if (row->action == MS_TENSOR_GIVE)
+		tensor_ask(ctx, row, number, args);
+	else if (row->action == MS_TENSOR_BACK)
+		tensor_back(row, args);
+	else if (row->framework == MS_FRAMEWORK_NCCL)
+		nccl_ask(ctx, row, number, args);
+	else
+		tensor_told(ctx, row, args, lowered);
 }
 
 #endif /* MS_TENSOR_BPF_H */

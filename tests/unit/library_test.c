@@ -87,11 +87,91 @@ static void test_a_mapping_is_known_by_its_name_if_its_device_is_another(void **
 	assert_false(library_is_mapped(&library, &mapping));
 }
 
+#ifdef __x86_64__
+
+#define REPORT "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define GIVE "_ZN3tsl12BFCAllocator11AllocateRawEmm"
+#define PUSH_AT 7 /* in the code below */
+
+/*
+ * Where in a function of a framework its probe goes. The file exports that function, and another
+ * one, which begins so many bytes behind it.
+ */
+static uint32_t framework_entry(const char *symbol, uint64_t other_at, off_t file_bytes)
+{
+	/* mov 0x100(%rip), %rax; push %r14; pop %r14; ret */
+	static const uint8_t code[64] = {
+		0x48, 0x8b, 0x05, 0, 1, 0, 0, 0x41, 0x56, 0x41, 0x5e, 0xc3
+	};
+	const unsigned char function = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+	struct library_cache cache = { 0 };
+	const struct library *library;
+	int fd = elf_image_file();
+	struct elf_image image;
+	char names[256] = "";
+	uint32_t entry;
+	size_t place;
+
+	elf_image_init(&image);
+	image.sections[ELF_IMAGE_SYMTAB].sh_type = SHT_PROGBITS;
+	place = elf_image_append(&image, code, sizeof(code));
+	{
+		const Elf64_Sym symbols[] = {
+			{ 0 },
+			{ .st_name = 1,
+			  .st_info = function,
+			  .st_shndx = 1,
+			  .st_value = ELF_IMAGE_FIRST + place,
+			  .st_size = 12 },
+			{ .st_name = 2 + strlen(symbol),
+			  .st_info = function,
+			  .st_shndx = 1,
+			  .st_value = ELF_IMAGE_FIRST + place + other_at,
+			  .st_size = 1 },
+		};
+
+		elf_image_section(&image, ELF_IMAGE_DYNSYM, SHT_DYNSYM, symbols, sizeof(symbols),
+				  sizeof(*symbols), ELF_IMAGE_DYNSTR);
+	}
+	memcpy(names + 1, symbol, strlen(symbol));
+	memcpy(names + 2 + strlen(symbol), "other", 5);
+	elf_image_section(&image, ELF_IMAGE_DYNSTR, SHT_STRTAB, names, sizeof(names), 0, 0);
+	elf_image_write(&image, fd, image.size);
+	if (file_bytes)
+		assert_int_equal(ftruncate(fd, file_bytes), 0);
+	assert_int_equal(library_load(&cache, fd, "/some/where/libc10.so", &library), 0);
+	assert_int_equal(library->frameworks_count, 1);
+	assert_int_equal(library->frameworks[0].file_offset, place);
+	assert_int_equal(library->frameworks[0].prologue.entry.stack_bytes, 0);
+	entry = library->frameworks[0].prologue.entry.offset;
+	library_cache_fini(&cache);
+	close(fd);
+	return entry;
+}
+
+static void test_a_frameworks_function_is_probed_where_it_is_cheap(void **state)
+{
+	(void)state;
+	assert_int_equal(framework_entry(REPORT, 32, 0), PUSH_AT);
+	/* Another function begins there. */
+	assert_int_equal(framework_entry(REPORT, PUSH_AT, 0), 0);
+	/* What jumps there is not looked for. */
+	assert_int_equal(framework_entry(REPORT, 32, FILE_CACHE_LEAST_BYTES), 0);
+	assert_int_equal(framework_entry(REPORT, 32, FILE_CACHE_LEAST_BYTES - 1), PUSH_AT);
+	/* Its return has a probe, too. */
+	assert_int_equal(framework_entry(GIVE, 32, 0), 0);
+}
+
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_in_the_order_of_their_probes),
 		cmocka_unit_test(test_a_mapping_is_known_by_its_name_if_its_device_is_another),
+#ifdef __x86_64__
+		cmocka_unit_test(test_a_frameworks_function_is_probed_where_it_is_cheap),
+#endif
 	};
 
 	return unit_run("library", tests);

@@ -241,6 +241,18 @@ static void test_a_jump_to_who_knows_where(void **state)
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0xff, 0x64, 0xc8, 0x08));
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0xff, 0xa4, 0xc8, 0, 1, 0, 0));
 	/* Other functions, through fixed places; and calls come back. */
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x5b, 0xff, 0xe0)); /* one is restored */
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x41, 0x5e, 0xff, 0xe0));
+	/* mov 0x58(%rcx), %rax: no register is */
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x48, 0x8b, 0x41, 0x58, 0xff, 0xe0));
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x5b, 0x5d, 0x90, 0xff, 0xe0));
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x5b, 0x5d, 0xff, 0x24, 0xc5, 0, 0, 0, 0));
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x5b, 0x5d, 0x3e, 0xff, 0xe0)); /* notrack */
+	/* A tail call that is not the only jump. */
+	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x5b, 0x5d, 0xff, 0xe0, 0xff, 0xe0));
+	assert_cheap(CODE(ENDBR, PUSH_RBX, 0x5b, 0x5d, 0xff, 0xe0), 4, PROLOGUE_PUSH);
+	assert_cheap(CODE(ENDBR, PUSH_RBX, 0x41, 0x5d, 0x41, 0x5e, 0xff, 0xe0), 4, PROLOGUE_PUSH);
+	assert_cheap(CODE(ENDBR, PUSH_RBX, 0x5d, 0x41, 0x5d, 0x41, 0xff, 0xe1), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0xff, 0x60, 0x08), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0xff, 0x25, 0, 0, 0, 0), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0xff, 0xd0, RET), 4, PROLOGUE_PUSH);

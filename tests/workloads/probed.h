@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PROBED_BYTES 8 /* of a function, in which its probe is; none is shorter */
+
 /*
  * If PROBED is set: waits until the function does not begin as its file does any more, which is how
  * a probe shows.
@@ -20,22 +22,24 @@
 static inline void probed_wait(const char *path, const void *function)
 {
 	const struct timespec while_ns = { 0, 1000000 };
-	const uint8_t *code = function;
-	uint8_t in_file = 0;
+	const volatile uint8_t *code = function;
+	uint8_t in_file[PROBED_BYTES];
 	Dl_info info;
-	int fd, i;
+	int fd, i, at;
 
 	if (!getenv("PROBED"))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	/* Code lies in the file where it lies in memory, as these libraries are linked. */
 	if (fd < 0 || !dladdr(function, &info) ||
-	    pread(fd, &in_file, 1, code - (const uint8_t *)info.dli_fbase) != 1)
+	    pread(fd, in_file, PROBED_BYTES, code - (const uint8_t *)info.dli_fbase) !=
+		    PROBED_BYTES)
 		exit(6);
 	close(fd);
 	for (i = 0; i < 20000; i++) {
-		if (*(const volatile uint8_t *)code != in_file)
-			return;
+		for (at = 0; at < PROBED_BYTES; at++)
+			if (code[at] != in_file[at])
+				return;
 		nanosleep(&while_ns, NULL);
 	}
 	exit(7);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What the record of a tensor costs the program that is traced, without its call stack and with it,
- * beside what an empty uprobe on the same function costs it (REF). The states follow one another in
- * each round.
+ * beside what an empty uprobe at the same place of the same function costs it (REF), and one at the
+ * function's first byte. The states follow one another in each round.
  *
  * usage: tensors MEMSCOPE_BPF LIBC10 LIBCUDA [ROUNDS]   as root; LIBC10: the stand-in
  */
@@ -29,10 +29,17 @@
 #define SETTLE_US 300000
 #define RECORDING "/tmp/bench-tensors-%d.mscope"
 
-enum state { NOTHING, EMPTY_UPROBE, WITHOUT_STACKS, WITH_STACKS, STATES };
+#ifdef __x86_64__
+#define PLACE 7 /* of the probe: behind the first instruction of c10.c */
+#else
+#define PLACE 0
+#endif
+
+enum state { NOTHING, FIRST_BYTE, EMPTY_UPROBE, WITHOUT_STACKS, WITH_STACKS, STATES };
 
 static const char *const names[STATES] = {
 	"nothing",
+	"an empty uprobe at the first byte",
 	"an empty uprobe (REF)",
 	"record --tensors=all --stacks=off",
 	"record --tensors=all",
@@ -156,10 +163,10 @@ static double measure(char **argv, struct reference_bpf *skeleton, enum state st
 
 	target = start_target(argv, &to, &from);
 	ask(to, from);
-	if (state == EMPTY_UPROBE)
+	if (state == FIRST_BYTE || state == EMPTY_UPROBE)
 		link = bpf_program__attach_uprobe_opts(skeleton->progs.reference, target, argv[2],
-						       0, &options);
-	if (state == EMPTY_UPROBE && !link)
+						       state == EMPTY_UPROBE ? PLACE : 0, &options);
+	if (state < WITHOUT_STACKS && state != NOTHING && !link)
 		die("attaching the reference");
 	if (state >= WITHOUT_STACKS)
 		tool = start_tool(argv[1], target, state);

@@ -20,7 +20,6 @@
 #include "elf/elf_image.h"
 
 #define MAGIC "MSTABLE"
-#define MIN_FILE_BYTES (4u << 20) /* smaller ones take a few milliseconds to read */
 #define MAX_ENTRIES 1024
 #define NAME_BYTES 64
 
@@ -140,7 +139,7 @@ static bool is_kernels_own(uint64_t type)
 bool file_cache_wants(const struct file_cache *cache, const struct file_cache_file *file)
 {
 	return cache->directory >= 0 && S_ISREG(file->status.st_mode) &&
-	       file->status.st_size >= MIN_FILE_BYTES &&
+	       file->status.st_size >= FILE_CACHE_LEAST_BYTES &&
 	       (!file->type || (is_kernels_own(file->type) && file->build_id[0]));
 }
 

@@ -25,6 +25,7 @@ struct file_cache_file {
 };
 
 #define FILE_CACHE_MOST_BYTES (512ull << 20)
+#define FILE_CACHE_LEAST_BYTES (4u << 20) /* smaller files take a few milliseconds to read */
 
 struct file_cache {
 	int directory;       /* negative: nothing is kept */

@@ -389,16 +389,38 @@ static void note_lowest(size_t place, int64_t target, void *context)
 		*lowest = target;
 }
 
+/* Whether two registers are taken from the stack by the instructions that end there. */
+static bool ends_with_pops(const uint8_t *code, size_t end)
+{
+	int pops;
+
+	for (pops = 0; pops < 2; pops++) {
+		if (!end || (code[end - 1] & 0xf8) != 0x58)
+			return false;
+		end--;
+		if (end && code[end - 1] == 0x41) /* r8 to r15 */
+			end--;
+	}
+	return true;
+}
+
+/* Whether the jump by a register at ff is a tail call: see rule 2. */
+static bool is_tail_call(const uint8_t *code, size_t at)
+{
+	return ends_with_pops(code, at && code[at - 1] == 0x41 ? at - 1 : at);
+}
+
 /* ff /4 with a register, or with an index (a SIB byte). Far jumps (ff /5) do not occur. */
 static bool has_indirect_jump(const uint8_t *code, size_t length)
 {
 	size_t i;
 
 	for (i = 0; i + 1 < length; i++) {
-		uint8_t modrm = code[i + 1];
+		const uint8_t modrm = code[i + 1];
 
-		if (code[i] == 0xff && (modrm >> 3 & 7) == 4 &&
-		    (modrm >> 6 == 3 || (modrm & 7) == 4))
+		if (code[i] != 0xff || (modrm >> 3 & 7) != 4)
+			continue;
+		if (modrm >> 6 == 3 ? !is_tail_call(code, i) : (modrm & 7) == 4)
 			return true;
 	}
 	return false;

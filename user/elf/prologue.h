@@ -15,9 +15,11 @@
  *    whichever byte one takes for the beginning of an instruction; nor an indirect jump of the
  *    kinds that switch and computed goto are made of (by register, or by a table and an index;
  *    through a fixed place in memory, relative to rip or to a register, other functions are
- *    called). So the whole function has to be there, and its size known. What lies outside of it
- *    (other functions, and its own parts that the compiler has put elsewhere) is looked at by the
- *    caller, with prologue_find_branches(), for it needs the whole file.
+ *    called, and by register, too, where at least two registers have just been restored: nothing
+ *    is left then of the frame that the rest of the function needs). So the whole function has to
+ *    be there, and its size known. What lies outside of it (other functions, and its own parts
+ *    that the compiler has put elsewhere) is looked at by the caller, with
+ *    prologue_find_branches(), for it needs the whole file.
  * 3. Arguments are as they were: nothing before the point writes one of rdi, rsi, rdx, rcx, r8, r9,
  *    or stores to memory (the red zone below rsp, where the call that replaces a nop writes, is
  *    still unused). Neither is rbp written, so that a stack walk is as good as at the entry. Flags

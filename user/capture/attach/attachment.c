@@ -410,7 +410,7 @@ static int attach_alone(struct attachment *attachment, const struct programs *pr
 	return err;
 }
 
-/* The framework's functions that the process has changed, which are not probed. */
+/* Those that the process has changed are not probed. */
 static void find_changed(const struct library *library, pid_t pid, bool *changed)
 {
 	size_t i;
@@ -427,26 +427,25 @@ static void find_changed(const struct library *library, pid_t pid, bool *changed
 
 /* Of a framework's functions, all, or those whose results are wanted. */
 static int attach_framework(struct attachment *attachment, const struct programs *programs,
-			    const struct attachment_site *site, const bool *changed, bool on_return)
+			    const struct attachment_site *at, const bool *changed, bool on_return)
 {
-	const struct library *library = site->library;
+	const struct library *library = at->library;
 	uint64_t offsets[FRAMEWORK_ROWS_COUNT], cookies[FRAMEWORK_ROWS_COUNT];
-	struct link_site link_site = {
-		.path = site->path, .offsets = offsets, .cookies = cookies, .pid = site->pid
+	struct link_site site = {
+		.path = at->path, .offsets = offsets, .cookies = cookies, .pid = at->pid
 	};
 	size_t i;
 
 	for (i = 0; i < library->frameworks_count; i++) {
-		const struct library_point *function = &library->frameworks[i];
+		const struct library_point *point = &library->frameworks[i];
 
-		if (changed[i] || (on_return && !framework_row_returns(function->row)))
+		if (changed[i] || (on_return && !framework_row_returns(point->row)))
 			continue;
-		offsets[link_site.count] = function->file_offset;
-		cookies[link_site.count++] = MS_COOKIE(function->row, 0);
+		offsets[site.count] = point->file_offset + point->prologue.entry.offset;
+		cookies[site.count++] = MS_COOKIE(point->row, point->prologue.entry.stack_bytes);
 	}
 	return attach_alone(attachment, programs,
-			    on_return ? PROGRAM_TENSOR_RETURN : PROGRAM_TENSOR, &link_site,
-			    on_return);
+			    on_return ? PROGRAM_TENSOR_RETURN : PROGRAM_TENSOR, &site, on_return);
 }
 
 /* Returns first: a request that is under way then has had no entry, and is left alone. */

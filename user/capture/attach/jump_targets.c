@@ -115,7 +115,8 @@ int jump_targets_distrust(struct library *library, int fd)
 	int err = 0;
 
 	if (moved)
-		moved->points = calloc(library->points_count, sizeof(*moved->points));
+		moved->points = calloc(library->points_count + library->frameworks_count,
+				       sizeof(*moved->points));
 	if (!moved || !moved->points) {
 		free(moved);
 		return -ENOMEM;
@@ -123,6 +124,9 @@ int jump_targets_distrust(struct library *library, int fd)
 	for (i = 0; i < library->points_count; i++)
 		if (library->points[i].prologue.entry.offset)
 			moved_add(moved, &library->points[i]);
+	for (i = 0; i < library->frameworks_count; i++)
+		if (library->frameworks[i].prologue.entry.offset)
+			moved_add(moved, &library->frameworks[i]);
 	qsort(moved->points, moved->count, sizeof(*moved->points), by_place);
 	if (moved->count)
 		err = elf_each_function(fd, note_function, moved, NULL);

@@ -83,19 +83,47 @@ static void read_code(struct dump_input *reading, struct library_point *point, u
 	memcpy(point->code, reading->code, point->code_bytes);
 }
 
-/* Probed at its first byte: what jumps behind that is not looked for. */
-static void add_point(struct dump_input *reading, const struct elf_function *function, int row,
-		      struct library_point *points, size_t *count)
+/* Returns the point; NULL: its row or its place has one. */
+static struct library_point *add_point(struct dump_input *reading,
+				       const struct elf_function *function, int row,
+				       struct library_point *points, size_t *count)
 {
+	struct library_point *point = &points[*count];
 	size_t i;
 
 	for (i = 0; i < *count; i++)
 		if (points[i].row == (uint32_t)row ||
 		    points[i].file_offset == function->file_offset)
-			return;
-	points[*count] = (struct library_point){ .row = row, .file_offset = function->file_offset };
-	read_code(reading, &points[*count], function->size_bytes);
-	prologue_distrust(&points[(*count)++].prologue);
+			return NULL;
+	*point = (struct library_point){ .row = row, .file_offset = function->file_offset };
+	read_code(reading, point, function->size_bytes);
+	++*count;
+	return point;
+}
+
+/* Probed at its first byte: what jumps behind that is not looked for. */
+static void add_ask(struct dump_input *reading, const struct elf_function *function, int row)
+{
+	struct library *library = reading->library;
+	struct library_point *point =
+		add_point(reading, function, row, library->asks, &library->asks_count);
+
+	if (point)
+		prologue_distrust(&point->prologue);
+}
+
+/*
+ * So is what has a probe of its return, too, and what is in a large file: to look there for what
+ * jumps behind the first byte takes longer than to read its symbols, which may have been kept.
+ */
+static void add_framework(struct dump_input *reading, const struct elf_function *function, int row)
+{
+	struct library *library = reading->library;
+	struct library_point *point =
+		add_point(reading, function, row, library->frameworks, &library->frameworks_count);
+
+	if (point && (framework_row_returns(row) || library->size_bytes >= FILE_CACHE_LEAST_BYTES))
+		prologue_distrust(&point->prologue);
 }
 
 static bool has_marker(const struct library *library, uint32_t row, uint64_t file_offset)
@@ -177,10 +205,10 @@ static void add_other(struct dump_input *reading, const struct elf_function *fun
 		library->ioctl_offset = function->file_offset;
 	row = framework_find(function->name, function->is_exported);
 	if (row >= 0)
-		add_point(reading, function, row, library->frameworks, &library->frameworks_count);
+		add_framework(reading, function, row);
 	ask = ask_find(function->name);
 	if (ask >= 0)
-		add_point(reading, function, ask, library->asks, &library->asks_count);
+		add_ask(reading, function, ask);
 	if (is_ioctl || row >= 0 || ask >= 0)
 		kept_functions_add(&reading->found, function);
 }
@@ -411,12 +439,15 @@ static int read_functions(struct library *library, int fd, const struct library_
 	library->has_symbols = contents.has_symbols;
 	library->readable = !err;
 	library->go = library->readable && elf_code_is_go(fd);
+	if (library->points_count || library->frameworks_count) {
+		distrust_err = jump_targets_distrust(library, fd);
+		if (distrust_err)
+			return distrust_err;
+	}
 	if (library->points_count) {
 		if (probe_at(library->points->row)->layer == MS_LAYER_DRIVER)
 			library->ioctl_stub_offset = elf_stub_find(fd, "ioctl");
-		distrust_err = jump_targets_distrust(library, fd);
-		if (!distrust_err)
-			distrust_err = read_new(library, fd);
+		distrust_err = read_new(library, fd);
 		if (distrust_err)
 			return distrust_err;
 		qsort(library->points, library->points_count, sizeof(*library->points), by_order);

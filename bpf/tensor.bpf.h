@@ -92,12 +92,23 @@ static __always_inline __u64 nccl_place(struct pt_regs *ctx, const __u64 *args, 
 	return place_get(args, place);
 }
 
+/*
+ * Whether the group ends within a call that makes communicators: until about 2.22,
+ * ncclCommInitAll() calls the exported ncclGroupEnd().
+ */
+static __always_inline bool nccl_is_inner(const struct ms_framework_row *row, __u64 sp,
+					  const struct ms_tensor_request *request)
+{
+	return row->device == MS_NCCL_ncclGroupEnd && request->sp > sp &&
+	       tensor_row(request->row)->action == MS_TENSOR_COMM_MADE;
+}
+
 static __always_inline void nccl_ask(struct pt_regs *ctx, const struct ms_framework_row *row,
 				     __u32 number, const __u64 *args)
 {
 	struct ms_tensor_request *request = tensor_request(BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!request)
+	if (!request || nccl_is_inner(row, regs_entry_sp(ctx), request))
 		return;
 	request->sp = regs_entry_sp(ctx);
 	request->size = place_get(args, row->size);

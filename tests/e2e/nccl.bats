@@ -62,6 +62,15 @@ communicators_seen() {
 	valid event line.json
 }
 
+@test "a group that ends within the making of communicators is a part of that, as in older NCCLs" {
+	NCCL_OLD=1 record_ranks --tensors=all --stacks=alloc
+	calls_seen > seen
+	grep '^call' did | diff - seen
+	grep -q '^call ncclCommInitAll' seen
+	communicators_seen > seen
+	grep '^has' did | sort | diff - seen
+}
+
 @test "without call stacks, memory that NCCL takes in threads of its own is not said to be a communicator's" {
 	record_ranks --tensors=all --stacks=off
 	communicators_seen > seen

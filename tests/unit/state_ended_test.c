@@ -33,6 +33,7 @@ static void live_and_die(struct scenario *s, uint32_t i)
 	apply(s, record_of(PID(i), START_NS(i), record_name(0x1000 + i, name)));
 	apply(s, record_of(PID(i), START_NS(i), record_launch("cuLaunchKernel", 0x1000 + i)));
 	apply(s, record_of(PID(i), START_NS(i), record_launch("cuLaunchKernel", 0x9000 + i)));
+	apply(s, record_of(PID(i), START_NS(i), record_nccl(MS_NCCL_ncclAllReduce, 0x5000 + i, i)));
 	apply(s, record_of(PID(i), START_NS(i), record_exit(0)));
 }
 
@@ -107,6 +108,26 @@ static uint64_t frees(const struct process *process)
 	return process->spaces[MS_SPACE_DEVICE].frees;
 }
 
+static uint64_t nccl_calls(const struct process *process)
+{
+	uint64_t calls = process->nccl.others;
+	size_t i;
+
+	for (i = 0; i < process->nccl.count; i++)
+		calls += nccl_moves(&process->nccl.list[i]).count;
+	return calls;
+}
+
+static uint64_t nccl_moved(const struct process *process)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < process->nccl.count; i++)
+		bytes += nccl_moves(&process->nccl.list[i]).bytes;
+	return bytes;
+}
+
 static uint64_t exit_bytes(const struct process *process)
 {
 	return process->spaces[MS_SPACE_DEVICE].exit_bytes;
@@ -154,6 +175,10 @@ static void test_nothing_is_missing_in_the_sum(void **state)
 	assert_int_equal(total_of(&s.state, launches), 2 * COUNT);
 	assert_int_equal(total_of(&s.state, failures), COUNT);
 	assert_int_equal(total_of(&s.state, calls), 3 * COUNT);
+	assert_int_equal(total_of(&s.state, nccl_calls), COUNT);
+	assert_int_equal(total_of(&s.state, nccl_moved), 4 * bytes);
+	assert_int_equal(s.state.more->nccl.count, 1);
+	assert_int_equal(s.state.more->nccl.list[0].handle, 0);
 	state_fini(&s.state);
 }
 

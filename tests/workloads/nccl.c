@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Stands for NCCL: functions of its names and arguments, which allocate as it does, and move
- * nothing.
+ * nothing. NCCL_OLD: ncclCommInitAll() ends a group within itself, as until about 2.22.
  */
 #include "nccl.h"
 
@@ -68,7 +68,7 @@ int ncclCommInitAll(ncclComm_t *comms, int devices, const int *list)
 	(void)list;
 	for (i = 0; i < devices && !err; i++)
 		err = make(&comms[i]);
-	return err;
+	return err || !getenv("NCCL_OLD") ? err : ncclGroupEnd();
 }
 
 int ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made, void *config)

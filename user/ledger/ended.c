@@ -9,6 +9,7 @@
 #include "ledger/call_times.h"
 #include "ledger/failures.h"
 #include "ledger/kernels.h"
+#include "ledger/nccl.h"
 #include "ledger/objects.h"
 
 /* The most that it ever held in one kind of memory. */
@@ -214,6 +215,7 @@ void ended_add(struct process *sum, const struct process *process)
 	add_calls(&sum->syncs, &process->syncs);
 	driver_objects_add(&sum->driver, &process->driver);
 	tensors_add(&sum->tensors, &process->tensors);
+	nccl_add(&sum->nccl, &process->nccl);
 	if (gpu_times_add(sum, process))
 		sum->counters[COUNTER_OTHER_KERNELS]++;
 	add_counts(sum, process);

@@ -254,6 +254,35 @@ struct nccl_calls nccl_all_calls(const struct nccl_communicator *communicator)
 	return sum;
 }
 
+static void note_peak(struct nccl_memory *sum, const struct nccl_memory *memory)
+{
+	if (memory->peak_bytes > sum->peak_bytes)
+		sum->peak_bytes = memory->peak_bytes;
+}
+
+void nccl_add(struct nccl *sum, const struct nccl *nccl)
+{
+	struct nccl_communicator *to = nccl->count ? find(sum, 0) : NULL;
+	size_t i, j;
+
+	sum->others += nccl->others;
+	sum->unlooked += nccl->unlooked;
+	if (nccl->count && !to)
+		add(sum, 0, &to);
+	for (i = 0; i < nccl->count; i++) {
+		const struct nccl_communicator *from = &nccl->list[i];
+
+		if (!to) {
+			sum->others += nccl_all_calls(from).count;
+			continue;
+		}
+		for (j = 0; j < MS_NCCL_FUNCTIONS_COUNT; j++)
+			calls_add(&to->calls[j], &from->calls[j]);
+		note_peak(&to->device, &from->device);
+		note_peak(&to->host, &from->host);
+	}
+}
+
 void nccl_exec(struct nccl *nccl, uint64_t ts_ns)
 {
 	size_t i;

@@ -67,6 +67,12 @@ void nccl_exec(struct nccl *nccl, uint64_t ts_ns);
 /* Counts and peaks begin anew. */
 void nccl_restart(struct nccl *nccl);
 
+/*
+ * Adds what a process that is gone did to `sum`, where it is of no communicator that is known;
+ * peaks are the highest of one communicator.
+ */
+void nccl_add(struct nccl *sum, const struct nccl *nccl);
+
 size_t nccl_bytes(const struct nccl *nccl);
 void nccl_fini(struct nccl *nccl);
 

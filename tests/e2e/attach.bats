@@ -386,8 +386,16 @@ puppet_was_running() {
 }
 
 @test "a child that allocates before it can be attached to: it is said that more may be held" {
+	local code=0
+
 	record_child late 3
 	assert_equal "$(puppet_was_running)" true
+	# It says so when it records, too, and what to type.
+	grep -q "warning: process [0-9]* (puppet) had CUDA loaded before it was attached to: its first calls are missing; if a script sets LD_LIBRARY_PATH, write that before memscope-bpf, too" \
+		record.err
+	"$MEMSCOPE" report -q --fail-on peak=1G a.mscope 2> gate.err || code=$?
+	assert_equal "$code" 9
+	grep -q "no call was recorded; record the program while it uses CUDA, its children with -f; if a script sets LD_LIBRARY_PATH, " gate.err
 }
 
 @test "the same of a child that was attached to, and has executed another program since" {
@@ -397,6 +405,7 @@ puppet_was_running() {
 
 @test "a child that is attached to before it executes a program is known from its beginning" {
 	record_child early 3
+	! grep "first calls are missing" record.err || false
 	assert_equal "$(puppet_was_running)" false
 }
 

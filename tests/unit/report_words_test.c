@@ -172,8 +172,8 @@ static void test_what_was_held_before_is_not_exact(void **state)
 	const union record running = record_attach_running();
 	const union record exec = record_process(MS_TYPE_EXEC, "train", 0);
 	const union record made = alloc("cudaMalloc", 0x1000, 300);
-	static const char now[] = "; it ran before it was attached to, and what it held then is not"
-				  " in these numbers";
+	static const char now[] = "; it had CUDA loaded before it was attached to, and what it held"
+				  " by then is not in these numbers";
 	static const char then[] = "; it was attached to while it ran an earlier program, and what"
 				   " that held by then is not in these peaks";
 

@@ -119,6 +119,7 @@ struct live {
 	/* Descendants that use CUDA and are not traced, and that a message has named. */
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
+	bool late_said; /* that a process of a command, or a followed one, was attached to late */
 	size_t untraced_before; /* those that used it before anything was attached to */
 	struct live_forks forks;
 };

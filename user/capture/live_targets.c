@@ -320,6 +320,23 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 			    strerror(-err));
 }
 
+/* Who was started here, or by one who is traced, should be seen from its first call on. */
+static void warn_if_late(struct live *live, const struct target *target)
+{
+	const struct live_options *options = &live->options;
+	size_t i;
+
+	for (i = 0; i < options->pids_count; i++)
+		if (options->pids[i] == target->pid)
+			return;
+	if (live->late_said || (!options->follow && !options->command))
+		return;
+	live->late_said = true;
+	log_warning("process %d (%s) had CUDA loaded before it was attached to: its first calls are"
+		    " missing%s",
+		    target->pid, target->comm, LIVE_LATE_CURE);
+}
+
 void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
 			   uint64_t began_ns, uint32_t flags)
 {
@@ -327,6 +344,7 @@ void live_announce_if_late(struct live *live, struct target *target, uint64_t si
 		return;
 	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
 		  target->comm);
+	warn_if_late(live, target);
 	target->attach_flags = flags;
 	target->attached_ns = began_ns;
 	target->announced_ns = clock_monotonic_ns();

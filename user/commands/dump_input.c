@@ -152,6 +152,21 @@ int dump_input_gate(const struct option_row *row, const char *value, struct gate
 	return dump_input_list(row, value, &words, take_condition);
 }
 
+#define OR_PASS ", or add unknown=pass to let this pass"
+
+/* What to do about a recording that began too late, or saw nothing. NULL: it is not that. */
+static const char *hint_for_beginning(const char *why)
+{
+	if (strstr(why, "no call was recorded"))
+		return "; record the program while it uses CUDA, its children with -f; if a script"
+		       " sets LD_LIBRARY_PATH, so that the first calls are missing, write it before"
+		       " memscope-bpf, too" OR_PASS;
+	if (strstr(why, "attached to is not known") || strstr(why, "numbers are not exact"))
+		return "; record the program from its start (record -f -- COMMAND; if a script in it"
+		       " sets LD_LIBRARY_PATH, write that before memscope-bpf, too)" OR_PASS;
+	return NULL;
+}
+
 const char *dump_input_gate_hint(const struct gate *gate, const struct gate_result *result,
 				 bool has_thresholds)
 {
@@ -159,6 +174,8 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 		return "";
 	if (gate->unknown_passes)
 		return " (unknown=pass)";
+	if (hint_for_beginning(result->why))
+		return hint_for_beginning(result->why);
 	if (has_thresholds && report_shortage_of(result->why) == REPORT_SHORT_OF_WARMUP)
 		return "; record for longer, say with --warmup when the initialisation ends (1s,"
 		       " 100allocs), or add unknown=pass to let this pass";

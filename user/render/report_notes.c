@@ -527,8 +527,8 @@ void report_append_end(struct string *out, const struct process *process)
 void report_append_held_before(struct string *out, const struct process *process)
 {
 	if (process->was_running)
-		string_append_text(out, "; it ran before it was attached to, and what it held then"
-					" is not in these numbers");
+		string_append_text(out, "; it had CUDA loaded before it was attached to, and what"
+					" it held by then is not in these numbers");
 	else if (process->was_running_earlier)
 		string_append_text(out, "; it was attached to while it ran an earlier program, and"
 					" what that held by then is not in these peaks and"

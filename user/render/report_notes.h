@@ -50,7 +50,7 @@ bool report_oom_rows(const struct report_recording *recording, const struct anal
 /* "still running at the end", "killed by signal 9", "exited with 1". */
 void report_append_end(struct string *out, const struct process *process);
 
-/* "; it ran before it was attached to, ...", if that is so. */
+/* "; it had CUDA loaded before it was attached to, ...", if that is so. */
 void report_append_held_before(struct string *out, const struct process *process);
 
 #endif /* MEMSCOPE_RENDER_REPORT_NOTES_H */

@@ -466,11 +466,11 @@ static void append_held_before(const struct page *page, const struct process *pr
 	const char *who = page->sum ? "Some" : "It";
 
 	if (process->was_running)
-		string_append_format(page->out,
-				     "  %s ran before %s attached to: memory that %s held already"
-				     " is not in the numbers above.\n",
-				     who, page->sum ? "they were" : "it was",
-				     page->sum ? "they" : "it");
+		string_append_format(
+			page->out,
+			"  %s had CUDA loaded before %s attached to: memory that %s held"
+			" already is not in the numbers above.\n",
+			who, page->sum ? "they were" : "it was", page->sum ? "they" : "it");
 	if (process->was_running_earlier)
 		string_append_format(page->out,
 				     "  %s executed this program only while being traced: what the"

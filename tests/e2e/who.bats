@@ -375,6 +375,27 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	[[ $output != *" $one "* ]] || fail "$output"
 }
 
+@test "sums by user and by name, over all devices" {
+	local one two three
+
+	holder one nvidia-first nvidiactl
+	holder two nvidia-first nvidia-second
+	holder three nvidia-second
+	one=$(< one) two=$(< two) three=$(< three)
+	process "device=0 pid=$one used=100M"
+	process "device=0 pid=$two used=200M"
+	process "device=1 pid=$two used=300M"
+	assert_equal "$(said '[.by, .groups] | @json')" '[null,null]'
+	who --json --by user -p "$one,$two,$three" > who.json
+	valid who who.json
+	assert_equal "$(jq -c '[.by, .groups]' who.json)" \
+		'["user",[{"name":"root","name_known":true,"processes":3,"processes_of_unknown_size":1,"used_bytes":629145600}]]'
+	who --by comm -p "$one,$two" > out.txt
+	grep -qE "^ +[^ ]*python[^ ]* holder.py +2 +600 MiB" out.txt || fail "$(cat out.txt)"
+	who --by container -p "$one" > out.txt
+	grep -qE "^ +\(none\) +1 +100 MiB" out.txt || fail "$(cat out.txt)"
+}
+
 @test "what a process calls itself does not reach the terminal" {
 	cp /usr/bin/sleep $'a\e[2Jb'
 	mkfifo started

@@ -325,7 +325,7 @@ static const struct option_row rows[] = {
 	DUMP_SELECTION_ROWS(AT(reader.report.options.selection)),
 	{ 0, "by", PROCESS_GROUPS_BY(BY_NAME, "|"),
 	  "Add a table of who holds memory, with a row for all processes of a user, container,"
-	  " pod, job or name: how many they are, what they hold and held at most together, leaks,"
+	  " pod, job, name or cgroup: how many they are, what they hold and held at most together, leaks,"
 	  " and how often memory ran out. A process without one counts under \"(none)\".",
 	  parse_by, 0 },
 	{ 0, "device", "NUMBER",

@@ -34,6 +34,7 @@ struct settings {
 	struct process_selection selection;
 	uint32_t pids[PIDS_MOST];
 	size_t pids_count; /* 0: all */
+	enum process_groups_by by;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -55,6 +56,18 @@ static int parse_pids(const struct option_row *row, const char *value, void *set
 	return option_pids(row, value, take_pid, settings);
 }
 
+static int parse_by(const struct option_row *row, const char *value, void *settings)
+{
+	const int which = option_which(row, value);
+
+	if (which >= 0)
+		((struct settings *)settings)->by =
+			(enum process_groups_by)(PROCESS_GROUPS_NONE + 1 + which);
+	return which < 0 ? which : 0;
+}
+
+#define BY_NAME(by, name, title) name
+
 static const struct option_row rows[] = {
 	{ 'j', "json", NULL, "Write one JSON object per line (docs/who.schema.json).", option_flag,
 	  AT(json) },
@@ -62,6 +75,10 @@ static const struct option_row rows[] = {
 	  AT(json) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", parse_pids, 0 },
 	DUMP_SELECTION_ROWS(AT(selection)),
+	{ 0, "by", PROCESS_GROUPS_BY(BY_NAME, "|"),
+	  "Add a table of sums over all devices: how many processes of a user, container, pod, job,"
+	  " name or cgroup there are, and what they hold. (none): those that have none.",
+	  parse_by, 0 },
 	{ 'w', "watch", "TIME", "Repeat every TIME (2, 2s, 1m30s), until Ctrl-C.", option_duration,
 	  AT(watch_ns) },
 	{ 0, "timeout", "TIME",
@@ -179,6 +196,7 @@ static int look(struct looking *looking)
 	}
 	who.processes = looking->processes;
 	who.left_out = looking->left_out;
+	who.by = looking->settings.by;
 	log_debug("NVML took %llu us", (unsigned long long)looking->holders.nvml->ns / 1000);
 	if (looking->settings.json)
 		who_append_json(&writer->text, &who);
@@ -309,6 +327,8 @@ const struct command who_command = {
 		    "sudo memscope-bpf who -w 2\n"
 		    "# one container, by its name or the beginning of its ID\n"
 		    "sudo memscope-bpf who --container 0123456789ab\n"
+		    "# which user holds how much\n"
+		    "sudo memscope-bpf who --by user\n"
 		    "# how much is free, for a script\n"
 		    "memscope-bpf who --json | jq '.devices[].free_bytes'\n",
 	.options = rows,

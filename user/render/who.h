@@ -8,6 +8,7 @@
 #include "event/identity.h"
 #include "host/holders.h"
 #include "render/document.h"
+#include "report/process_groups.h"
 
 #define WHO_SCHEMA "memscope-bpf/who/1"
 
@@ -22,6 +23,7 @@ struct who {
 	const struct holders *holders;
 	const struct who_process *processes; /* one for each of the holders */
 	size_t left_out;                     /* so many of them */
+	enum process_groups_by by;           /* what sums are of, besides */
 };
 
 /* One screen, if there are not too many of them. */

@@ -9,8 +9,6 @@
 #include "ledger/process.h"
 #include "ledger/usage.h"
 
-#define NAME_BYTES 256 /* of a longer one, what fits */
-
 struct process_groups_member {
 	size_t group;
 	uint64_t bytes; /* that it holds, of its group's */
@@ -65,9 +63,9 @@ size_t process_groups_bytes(const struct process_groups *groups)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static size_t append(char name[NAME_BYTES], size_t length, const char *text)
+static size_t append(char name[PROCESS_GROUPS_NAME_BYTES], size_t length, const char *text)
 {
-	const size_t more = strnlen(text, NAME_BYTES - 1 - length);
+	const size_t more = strnlen(text, PROCESS_GROUPS_NAME_BYTES - 1 - length);
 
 	memcpy(name + length, text, more);
 	name[length + more] = '\0';
@@ -75,7 +73,8 @@ static size_t append(char name[NAME_BYTES], size_t length, const char *text)
 }
 
 /* Those of them that are known: not NULL. */
-static void join(char name[NAME_BYTES], const char *const parts[3], const char *separator)
+static void join(char name[PROCESS_GROUPS_NAME_BYTES], const char *const parts[3],
+		 const char *separator)
 {
 	size_t length = 0, i;
 
@@ -87,13 +86,13 @@ static void join(char name[NAME_BYTES], const char *const parts[3], const char *
 	}
 }
 
-/* Returns whether it is known. */
-static bool name_of(enum process_groups_by by, const struct process *process, char name[NAME_BYTES])
+bool process_groups_name_of(enum process_groups_by by, const struct identity *identity,
+			    const char *name, char group[PROCESS_GROUPS_NAME_BYTES])
 {
-	const char *const *items = process->identity.known.items;
+	const char *const *items = identity->items;
 	const char *text = NULL, *before = NULL, *between = NULL, *separator = " ";
 
-	*name = '\0';
+	*group = '\0';
 	switch (by) {
 	case PROCESS_GROUPS_USER:
 		text = items[IDENTITY_USER] ? items[IDENTITY_USER] : items[IDENTITY_UID];
@@ -113,14 +112,17 @@ static bool name_of(enum process_groups_by by, const struct process *process, ch
 		text = items[IDENTITY_JOB] ? items[IDENTITY_JOB] : items[IDENTITY_ELASTIC_RUN];
 		break;
 	case PROCESS_GROUPS_COMM:
-		text = *process->name ? process->name : NULL;
+		text = *name ? name : NULL;
+		break;
+	case PROCESS_GROUPS_CGROUP:
+		text = items[IDENTITY_CGROUP];
 		break;
 	case PROCESS_GROUPS_NONE:
 		break;
 	}
 	if (text)
-		join(name, (const char *const[]){ before, between, text }, separator);
-	return text || (by != PROCESS_GROUPS_COMM && identity_is_known(&process->identity.known));
+		join(group, (const char *const[]){ before, between, text }, separator);
+	return text || (by != PROCESS_GROUPS_COMM && identity_is_known(identity));
 }
 
 static uint64_t hash_of(const char *name)
@@ -163,8 +165,10 @@ static size_t add_group(struct process_groups *groups, const char *name, uint64_
 
 static size_t group_of(struct process_groups *groups, const struct process *process)
 {
-	char name[NAME_BYTES];
-	const char *known = name_of(groups->by, process, name) ? name : NULL;
+	char name[PROCESS_GROUPS_NAME_BYTES];
+	const bool is_known =
+		process_groups_name_of(groups->by, &process->identity.known, process->name, name);
+	const char *known = is_known ? name : NULL;
 	uint64_t key = hash_of(known);
 	const uint64_t *place;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who holds memory of devices, by user, container, pod, job or name: sums over all their processes,
- * with the most that these held together. Kept while a recording is replayed. Texts are as the
- * processes have them: not safe to show.
+ * Who holds memory of devices, by user, container, pod, job, name or cgroup: sums over all their
+ * processes, with the most that these held together. Kept while a recording is replayed. Texts are
+ * as the processes have them: not safe to show.
  */
 #ifndef MEMSCOPE_REPORT_PROCESS_GROUPS_H
 #define MEMSCOPE_REPORT_PROCESS_GROUPS_H
@@ -18,7 +18,7 @@
 /* clang-format off */
 #define PROCESS_GROUPS_BY(X, OR) \
 	X(USER, "user", "User") OR X(CONTAINER, "container", "Container") OR X(POD, "pod", "Pod") OR \
-	X(JOB, "job", "Job") OR X(COMM, "comm", "Name")
+	X(JOB, "job", "Job") OR X(COMM, "comm", "Name") OR X(CGROUP, "cgroup", "Cgroup")
 /* clang-format on */
 
 enum process_groups_by {
@@ -29,6 +29,7 @@ enum process_groups_by {
 };
 
 #define PROCESS_GROUPS_MAX 1024       /* what comes after these is in the last one */
+#define PROCESS_GROUPS_NAME_BYTES 256 /* of a longer one, what fits */
 #define PROCESS_GROUPS_MEMBERS 262144 /* processes: of more, only the number is known */
 
 struct process_group {
@@ -56,6 +57,13 @@ struct process_groups {
 
 const char *process_groups_name(enum process_groups_by by);  /* as --by has it */
 const char *process_groups_title(enum process_groups_by by); /* of a column */
+
+/*
+ * What group a process belongs to: "" if it has none of that. `name`: what to call it by. Returns
+ * whether that is known.
+ */
+bool process_groups_name_of(enum process_groups_by by, const struct identity *identity,
+			    const char *name, char group[PROCESS_GROUPS_NAME_BYTES]);
 
 void process_groups_init(struct process_groups *groups, enum process_groups_by by);
 void process_groups_fini(struct process_groups *groups);

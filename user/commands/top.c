@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "commands/command.h"
 #include "commands/dump_selection.h"
+#include "commands/live_choice.h"
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "commands/top_agent_run.h"
@@ -155,10 +156,14 @@ static void trace_all_for_selection(struct top_run_settings *settings)
 
 static int look_here(struct top_run_settings *settings)
 {
+	struct capture_options *capture = &settings->capture;
 	int code;
 
 	trace_all_for_selection(settings);
-	code = selection_check(&settings->capture.selection);
+	code = selection_check(&capture->selection);
+	if (code == EXIT_OK && !capture->selection.command)
+		code = live_choice_check(&settings->selection,
+					 capture->containers.path ? &capture->containers : NULL);
 
 	if (settings->capture.stack_ops && (settings->batch || !top_display_is_possible())) {
 		log_error(

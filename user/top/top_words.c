@@ -143,7 +143,7 @@ void top_words_status(struct string *out, const struct top *top, const struct to
 	if (top->ended)
 		string_append_format(out, ", %llu ended", (unsigned long long)top->ended);
 	if (top->left_out)
-		string_append_format(out, ", %zu left out", top->left_out);
+		string_append_format(out, ", %zu left out (but devices have all)", top->left_out);
 	if (status->hidden) {
 		string_append_text(out, ", ");
 		string_append_u64(out, status->hidden);

@@ -234,6 +234,36 @@ while_stopped() {
 	done
 }
 
+@test "-a: a process that calls, and ends, while it is being attached to has its name" {
+	needs_files
+	command -v strace > /dev/null || skip "strace is not installed"
+	mkfifo puppet.in
+	"$WORKLOADS/puppet" < puppet.in > puppet.out 3>&- 8>&- &
+	OTHER_PID=$!
+	exec 8> puppet.in
+	record_start -v -o a.mscope -a
+	# When it has told the kernel side of the process, it stands still for longer than that lives.
+	strace -qq -p "$RECORD_PID" -P "/proc/$OTHER_PID/maps" -e inject=openat:delay_enter=3000000 \
+		-o strace.txt 3>&- 8>&- 9>&- &
+	STRACE_PID=$!
+	wait_for 'grep -q "^TracerPid:.*$STRACE_PID" "/proc/$RECORD_PID/status"'
+	echo load >&8
+	wait_for 'grep -qsw "Pid:.*$OTHER_PID" /proc/$RECORD_PID/fdinfo/*'
+	sleep 0.3
+	printf 'init\nalloc 1000000000\nalloc 1000000000\nexit 0\n' >&8
+	wait "$OTHER_PID"
+	exec 8>&-
+	wait_for 'grep -q "process $OTHER_PID" record.err'
+	kill "$STRACE_PID"
+	wait "$STRACE_PID" || true
+	record_stop
+	"$MEMSCOPE" report -q -p "$OTHER_PID" -f json -o report.json a.mscope
+	assert_equal "$(jq -c ".recordings[0].processes[] | select(.pid == $OTHER_PID) |
+		[.comm, .spaces[0].allocs, .identity.exe, .identity.user]" report.json)" \
+		"[\"puppet\",2,\"$(readlink -f "$WORKLOADS/puppet")\",\"$(id -un)\"]"
+	OTHER_PID=
+}
+
 # Until the command, by that name, has ended, which nothing waits for by now.
 command_run() {
 	echo >&8

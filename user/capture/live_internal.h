@@ -240,6 +240,11 @@ struct live_newcomer {
 	uint32_t if_late;
 	enum log_level level;
 	bool named; /* by the user: no child of another target, and not found */
+	/*
+	 * The capture has begun, and there is no record of the process but what it does: if it ends
+	 * while it is being attached to, who it was is fed all the same.
+	 */
+	bool is_unheard;
 };
 int live_add_target(struct live *live, const struct live_newcomer *newcomer,
 		    struct target **target);

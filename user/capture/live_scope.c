@@ -279,8 +279,8 @@ void live_set_policy(struct live *live, const struct policy *policy)
 
 /* ---- who is let in --------------------------------------------------------------------------- */
 
-/* `mapped_ns`: as in struct live_newcomer. NULL: it is not traced. */
-static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns)
+/* `mapped_ns`, `is_unheard`: as in struct live_newcomer. NULL: it is not traced. */
+static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns, bool is_unheard)
 {
 	struct target *target;
 	struct proc_info info;
@@ -300,7 +300,8 @@ static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns)
 			      &(struct live_newcomer){ .pid = pid,
 						       .mapped_ns = mapped_ns,
 						       .if_late = MS_ATTACH_RUNNING,
-						       .level = LOG_DEBUG },
+						       .level = LOG_DEBUG,
+						       .is_unheard = is_unheard },
 			      &target);
 	if (err && err != -ESRCH)
 		log_warning("process %d is not traced: %s", pid, strerror(-err));
@@ -310,7 +311,7 @@ static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns)
 /* Before the capture begins, which announces all targets. */
 static void admit_first(pid_t pid, void *context)
 {
-	admit(context, pid, 0);
+	admit(context, pid, 0, false);
 }
 
 static void admit_later(pid_t pid, void *context);
@@ -327,7 +328,7 @@ static int admit_child(pid_t pid, void *context)
 
 static void admit_and_announce(struct live *live, pid_t pid, uint64_t mapped_ns)
 {
-	struct target *target = admit(live, pid, mapped_ns);
+	struct target *target = admit(live, pid, mapped_ns, true);
 
 	if (target) {
 		live_feed_attach(live, target);

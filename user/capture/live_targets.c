@@ -152,6 +152,23 @@ static void look_for_python(struct live *live, const struct target *target)
 							.comm = target->comm });
 }
 
+/*
+ * If the kernel side has forgotten it already, it has seen its end, and its calls until then. Who
+ * it was is in the rings, too, and is fed as long as it is a target.
+ */
+static void give_up(struct live *live, const struct live_newcomer *newcomer, struct target *target)
+{
+	const pid_t pid = target->pid;
+	const uint64_t start_ns = target->start_ns;
+
+	if (programs_set_target(live->programs, pid, 0) == -ENOENT && newcomer->is_unheard) {
+		live_feed_attach(live, target);
+		live_drain_all(live);
+	}
+	if (live_is_target(live, pid, start_ns))
+		targets_remove(&live->targets, targets_find(&live->targets, pid));
+}
+
 int live_add_target(struct live *live, const struct live_newcomer *newcomer, struct target **result)
 {
 	uint32_t flags = MS_TARGET_TRACED | (live_follows(live) ? MS_TARGET_FOLLOW : 0);
@@ -177,8 +194,7 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 		log_message(newcomer->level, "process %d ended while it was being attached to",
 			    pid);
 	if (err) {
-		programs_set_target(live->programs, pid, 0);
-		targets_remove(&live->targets, target);
+		give_up(live, newcomer, target);
 		return err;
 	}
 	look_for_python(live, target);

@@ -246,7 +246,7 @@ E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
 E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches trace calls bad_input check ffmpeg verify docs who \
 	simcuda names)
-E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time markers tensors python stacks stack_owners stack_truth)
+E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time bottlenecks markers tensors python stacks stack_owners stack_truth)
 E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),$(E2E_FILES))
 E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) $(E2E_QUIET) -- $(E2E_CALM)
 

@@ -158,11 +158,14 @@ static int tell(const struct choice *choice, const char *asked)
 	} else if (choice->found || (is_user && users_exists(asked))) {
 		code = EXIT_OK;
 	} else if (is_user || choice->item == IDENTITY_CONTAINER) {
-		log_error("--%s: there is no %s \"%s\" here; %s%s", choice->option, choice->option,
-			  asked,
-			  choice->count ? "of those that run now, there are " :
-					  "`memscope-bpf who` lists processes and their containers",
-			  values.bytes);
+		log_error(
+			"--%s: there is no %s \"%s\" here; %s%s", choice->option, choice->option,
+			asked,
+			choice->count ?
+				"of those that run now, there are " :
+				"`memscope-bpf who` lists processes and their containers; names that"
+				" only the engine knows: --container-map FILE",
+			values.bytes);
 		code = EXIT_NO_TARGET;
 	} else {
 		log_info("--%s: no process of \"%s\" runs yet: waiting for one (Ctrl-C ends)%s%s",

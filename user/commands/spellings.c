@@ -24,6 +24,8 @@
 	"top is for people; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a"
 #define SELECTING "report export"
 #define CHOOSING "report export who top"
+#define OF_A_SERVICE \
+	"write --cgroup /sys/fs/cgroup/system.slice/NAME.service, or -p \"$(systemctl show -p MainPID --value NAME)\""
 #define BOUNDED "write --ring 1G: the newest events are kept, in at most so much"
 #define TCPDUMP \
 	"in place of -C 10 -W 5 of tcpdump write --ring 50M: the newest events are kept, in at most" \
@@ -143,7 +145,7 @@ static const struct spelling spellings[] = {
 	{ LIVE, "--follow-forks", MEANS("follow", NULL, "it is --follow here") },
 	{ LIVE, "--attach", MEANS("pid", NULL, "it is --pid here") },
 	{ "record", "-e", ADVICE("all calls are recorded; --launches=off and --copies=off leave some out") },
-	{ "record", "-c", ADVICE("the counts are in the report: memscope-bpf report FILE; live: trace -c") },
+	{ "record", "-c", ADVICE("the counts are in the report: memscope-bpf report FILE; live: trace -c; a container is --container NAME") },
 	{ "record", "--json", ADVICE("a recording is not text: memscope-bpf export -f ndjson FILE, or trace --json") },
 	{ "record", "--format", ADVICE("a recording has one format: memscope-bpf export makes others of it") },
 	/* perf */
@@ -202,6 +204,12 @@ static const struct spelling spellings[] = {
 	{ LIVE, "--name", MEANS("comm", NULL, "it is --comm here") },
 	{ LIVE, "--script", MEANS("comm", NULL, "it is --comm here") },
 	{ LIVE, "--uid", MEANS("user", NULL, "it is --user here") },
+	{ RUNNING, "--service", ADVICE(OF_A_SERVICE) },
+	{ RUNNING, "--unit", ADVICE(OF_A_SERVICE) },
+	{ RUNNING, "--systemd-unit", ADVICE(OF_A_SERVICE) },
+	{ "record", "--rotate-size", ADVICE(BOUNDED) },
+	{ "report export", "-c", ADVICE("a container is --container NAME") },
+	{ "diff", "--fail-on-regression", ADVICE("write --fail-on leak,oom,growth=10M") },
 	{ LIVE, "--process", ADVICE("by its name: --comm train.py; by its number: -p PID") },
 	{ RUNNING, "--device", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
 	{ RUNNING, "--gpu", ADVICE("all devices are traced; of a recording: report --device NUMBER") },
@@ -210,7 +218,7 @@ static const struct spelling spellings[] = {
 	{ LIVE, "--timeout", MEANS("duration", NULL, "it is --duration here") },
 	{ "top", "--by", ADVICE("each process has a row; --sort live|growth|rate|peak|pid is their order; sums by user: memscope-bpf who --by user") },
 	{ "top", "-o", ADVICE("the order is --sort live|growth|rate|peak|pid; for programs: memscope-bpf trace -c -i 2 --json, with the same -p or -a") },
-	{ "top", "-c", ADVICE("each process has its program, and the script of an interpreter; for command lines: trace --cmdline") },
+	{ "top", "-c", ADVICE("each process has its program, and the script of an interpreter; for command lines: trace --cmdline; a container is --container NAME") },
 	{ "top", "-i", ADVICE("processes that do not use CUDA are not shown; every 2 seconds is -d 2; leave it out") },
 	{ "top", "-S", ADVICE("the order is --sort live|growth|rate|peak|pid; what ended processes held: record, and report") },
 	{ "top", "--containers", ADVICE("the remarks name the container of each process; for one: --container ID") },

@@ -107,7 +107,7 @@ $(WORKLOADS)/exhaust: tests/workloads/exhaust.c
 $(WORKLOADS)/oncall: tests/workloads/oncall.c
 $(WORKLOADS)/oncall: WORKLOAD_LIBS = -lcuda -lcudart
 $(WORKLOADS)/held: tests/workloads/held.c
-$(WORKLOADS)/ioctl_storm: tests/workloads/ioctl_storm.c
+$(WORKLOADS)/ioctl_storm: tests/workloads/ioctl_storm.c tests/workloads/ioctl_storm_ranges.c
 $(WORKLOADS)/driver_files: tests/workloads/driver_files.c
 $(WORKLOADS)/kept: tests/workloads/kept.c
 $(WORKLOADS)/ioctl_storm: WORKLOAD_LIBS = -lcuda

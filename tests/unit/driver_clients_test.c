@@ -293,6 +293,38 @@ static void test_a_name_that_a_child_gives_by_its_parents_file(void **state)
 }
 
 /* What looks through all processes or all clients can be asked for too often. */
+static union record passed_by_file(uint32_t pid, uint16_t action, uint32_t object, uint32_t file)
+{
+	union record record = asked_by(pid, object, 0, 0);
+
+	record.object.action = action;
+	record.object.class_number = 0;
+	record.object.source_client = file;
+	return record;
+}
+
+/* No ioctl says that they are closed: the newest are remembered. */
+static void test_files_by_which_objects_go(void **state)
+{
+	struct scenario s = { 0 };
+	const struct driver_objects *other;
+	uint32_t i;
+
+	(void)state;
+	apply(&s, record_object(1, 1000));
+	for (i = 1; i <= LIMIT_PASSED_FILES + 1; i++)
+		apply(&s, passed_by_file(RECORD_PID, MS_OBJECT_EXPORT, 1, i));
+	assert_int_equal(s.state.driver_clients.passed_bytes.count, LIMIT_PASSED_FILES);
+	assert_int_equal(s.state.driver_clients.passed_by.count, LIMIT_PASSED_FILES);
+	apply(&s, passed_by_file(OTHER, MS_OBJECT_IMPORT, 7, 1));
+	other = &state_find(&s.state, OTHER, first_process(&s)->start_ns)->driver;
+	assert_int_equal(other->shared.live_bytes, 0);
+	apply(&s, passed_by_file(OTHER, MS_OBJECT_IMPORT, 8, 2));
+	apply(&s, passed_by_file(OTHER, MS_OBJECT_IMPORT, 9, LIMIT_PASSED_FILES + 1));
+	assert_int_equal(other->shared.live_bytes, 2000);
+	state_fini(&s.state);
+}
+
 /* Then it is said that the account is not exact; it is that of the process that asked. */
 static void test_ioctls_that_could_not_be_read(void **state)
 {
@@ -356,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_missed_is_from_before),
 		cmocka_unit_test(test_one_file_is_closed),
 		cmocka_unit_test(test_a_name_that_a_child_gives_by_its_parents_file),
+		cmocka_unit_test(test_files_by_which_objects_go),
 		cmocka_unit_test(test_ioctls_that_could_not_be_read),
 		cmocka_unit_test(test_work_that_is_too_much),
 	};

@@ -250,6 +250,46 @@ static void test_what_is_mapped_on_two_gpus(void **state)
 	state_fini(&s.state);
 }
 
+static union record of_file(union record record, uint32_t file)
+{
+	record.range.file = file;
+	return record;
+}
+
+/* Ranges end with the file of /dev/nvidia-uvm that they were asked of. */
+static void test_a_file_is_closed(void **state)
+{
+	const uint64_t other = BASE + 64 * MIB;
+	struct driver_ranges_totals totals;
+	union record closed = record_object(0, 0);
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_object(1, 2 * MIB));
+	apply(&s, of_file(record_range(MS_RANGE_CREATE, BASE, 2 * MIB, 0), 5));
+	apply(&s, of_file(record_range(MS_RANGE_MAP, BASE, 2 * MIB, 1), 5));
+	apply(&s, of_file(record_range(MS_RANGE_MANAGED, BASE + 8 * MIB, 3 * MIB, 0), 5));
+	apply(&s, of_file(record_range(MS_RANGE_CREATE, other, 4 * MIB, 0), 6));
+	apply(&s, of_file(record_range(MS_RANGE_MAP, other, 1 * MIB, 1), 6));
+	driver_ranges_sum(&first_process(&s)->driver.ranges, &totals);
+	assert_int_equal(totals.external_count, 2);
+	assert_int_equal(totals.external_bytes, 6 * MIB);
+	assert_int_equal(totals.mapped_bytes, 3 * MIB);
+	assert_int_equal(totals.managed_bytes, 3 * MIB);
+	closed.object.action = MS_OBJECT_CLOSED;
+	closed.object.file = 5;
+	apply(&s, closed);
+	driver_ranges_sum(&first_process(&s)->driver.ranges, &totals);
+	assert_int_equal(totals.external_count, 1);
+	assert_int_equal(totals.external_bytes, 4 * MIB);
+	assert_int_equal(totals.mapped_count, 1);
+	assert_int_equal(totals.mapped_bytes, 1 * MIB);
+	assert_int_equal(totals.managed_count, 0);
+	assert_int_equal(first_process(&s)->driver.ranges.managed_count, 0);
+	assert_sums(&s, 0, 2 * MIB, 0);
+	state_fini(&s.state);
+}
+
 static void test_more_gpus_than_are_told_apart(void **state)
 {
 	struct scenario s = { 0 };
@@ -408,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_managed_ranges_have_a_limit),
 		cmocka_unit_test(test_a_range_that_is_validated_stays_what_it_is),
 		cmocka_unit_test(test_what_is_mapped_on_two_gpus),
+		cmocka_unit_test(test_a_file_is_closed),
 		cmocka_unit_test(test_more_gpus_than_are_told_apart),
 		cmocka_unit_test(test_a_block_across_two_ranges_of_an_object),
 		cmocka_unit_test(test_the_end_of_a_process),

@@ -2,10 +2,15 @@
 /*
  * Makes many ioctls of NVIDIA's driver, in 32 threads, on the files that stand for its devices:
  * memory of the device and the host, that the driver refuses some of, other names of it, frees of
- * one object, of a device's and of a client's, and frees of what is not there. A round begins with
- * each line of standard input and ends with what is held then:
- * "DEVICE-BYTES DEVICE-OBJECTS HOST-BYTES IOCTLS". Some lines are something else than a round:
+ * one object, of a device's and of a client's, and frees of what is not there; addresses, and what
+ * is mapped there on one device or on both. A round begins with each line of standard input and
+ * ends with what is held then, of memory of the device, of the host, ranges for objects, what is
+ * mapped, and managed ranges: "BYTES OBJECTS HOST-BYTES RANGES BYTES MAPPED BYTES MANAGED BYTES
+ * IOCTLS RECORDS". RECORDS: an ioctl that maps on both devices is two. Some lines are something
+ * else than a round:
  *
+ *   import       a child is handed a device's file, and has by it a name of memory of its parent.
+ *                It says "child PID", waits for a line, and lives as long as its parent.
  *   fork, pass   a child asks for memory for a client of its parent, by the file that it has
  *                inherited, or been handed by a socket. It says "child PID", and waits for a line.
  *   close        all files are closed, and opened again; the clients are gone
@@ -13,7 +18,7 @@
  *   kill         it kills itself
  *
  * usage: ioctl_storm DIRECTORY IOCTLS [LAYOUT]    IOCTLS: of each thread in a round; LAYOUT: the
- *        driver's: 520, 530, or 535 and later
+ *        driver's: 520, 530, 535, 570, or 580 and later
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,32 +29,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ioctl_storm.h"
 #include "simcuda.h"
 
 #define THREADS 32
-#define OBJECTS 64
-#define DEVICES 2
 #define DEVICE_HANDLE 0x5c000000u
-#define MEMORY_HANDLE 0x5c000100u
-
-struct worker {
-	pthread_t thread;
-	uint32_t client, seed;
-	int devices[OBJECTS]; /* 0: there is no such object; else on which one, + 1 */
-	uint64_t bytes[OBJECTS];
-	bool host[OBJECTS];
-	uint64_t ioctls;
-};
 
 static struct worker workers[THREADS];
 static pthread_barrier_t barrier;
-static int control, each, layout = 535;
+int uvm, layout = 580;
+static int control, device_file, each;
 static bool done;
-static uint64_t others_bytes, others_objects; /* what children asked for */
+static uint64_t others_bytes, others_objects, others_records; /* what children asked for */
 
 /* One in eight is wrapped in another one, as any can be. */
 static void request(struct worker *worker, uint32_t number, void *argument)
@@ -60,6 +56,7 @@ static void request(struct worker *worker, uint32_t number, void *argument)
 	} wrapped = { number & 0xff, number >> 16 & 0x3fff, argument };
 	const bool wraps = worker->ioctls++ % 8 == 7;
 
+	worker->records++;
 	if (ioctl(control, wraps ? 0xc01046d3 : number, wraps ? (void *)&wrapped : argument)) {
 		perror("ioctl_storm");
 		exit(1);
@@ -103,7 +100,7 @@ static void open_client(struct worker *worker)
 		make(worker, worker->client, DEVICE_HANDLE + i, 0x80, i, 0);
 }
 
-static uint32_t random_of(struct worker *worker, uint32_t most)
+uint32_t random_of(struct worker *worker, uint32_t most)
 {
 	worker->seed = worker->seed * 1664525 + 1013904223;
 	return (worker->seed >> 8) % most;
@@ -138,9 +135,34 @@ static void end_device(struct worker *worker, int device)
 	make(worker, worker->client, DEVICE_HANDLE + (uint32_t)device, 0x80, (uint64_t)device, 0);
 }
 
+/* ---- exports and imports --------------------------------------------------------------------- */
+
+#define EXPORT_OBJECT_TO_FD 0x3d05
+#define IMPORT_OBJECT_FROM_FD 0x3d06
+#define NAME_HANDLE 0x5c000a00u
+
+static void pass(struct worker *worker, uint32_t command, uint32_t parent, uint32_t handle)
+{
+	const bool exports = command == EXPORT_OBJECT_TO_FD;
+	unsigned char argument[0x20] = { 0 }, params[0x20] = { 0 };
+	const void *place = params;
+
+	memcpy(argument, &worker->client, 4);
+	memcpy(argument + 4, &worker->client, 4);
+	memcpy(argument + 8, &command, 4);
+	memcpy(argument + 16, &place, sizeof(place));
+	if (!exports)
+		memcpy(params + 12, &parent, 4);
+	memcpy(params + (exports ? 16 : 0), &device_file, 4);
+	memcpy(params + (exports ? 12 : 16), &handle, 4);
+	request(worker, 0xc020462a, argument);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
 static void step(struct worker *worker)
 {
-	const uint32_t object = random_of(worker, OBJECTS), what = random_of(worker, 200);
+	const uint32_t object = random_of(worker, OBJECTS), what = random_of(worker, 300);
 	uint32_t another[7] = { worker->client, DEVICE_HANDLE, 0x5c000900, worker->client,
 				MEMORY_HANDLE + object };
 
@@ -154,6 +176,11 @@ static void step(struct worker *worker)
 		end_device(worker, (int)what - 1);
 	} else if (what < 20) {
 		request(worker, 0xc01c4634, another);
+	} else if (what < 24) {
+		pass(worker, EXPORT_OBJECT_TO_FD, 0, MEMORY_HANDLE + object);
+		pass(worker, IMPORT_OBJECT_FROM_FD, DEVICE_HANDLE, NAME_HANDLE + object);
+	} else if (what >= 200) {
+		step_of_ranges(worker, (uint32_t)(worker - workers), object);
 	} else if (what < 110) {
 		allocate(worker, object);
 	} else {
@@ -178,28 +205,53 @@ static void *work(void *own)
 	}
 }
 
+struct held {
+	uint64_t bytes, objects, host, ranges, range_bytes, mapped, mapped_bytes, managed,
+		managed_bytes, ioctls, records;
+};
+
+static void add(struct held *held, const struct worker *worker, int i)
+{
+	if (worker->devices[i] && worker->host[i]) {
+		held->host += worker->bytes[i];
+	} else if (worker->devices[i]) {
+		held->bytes += worker->bytes[i];
+		held->objects++;
+	}
+	held->ranges += !!worker->ranges[i];
+	held->range_bytes += worker->ranges[i];
+	held->mapped += !!worker->mapped[i];
+	held->mapped_bytes += worker->mapped[i] ? worker->ranges[i] : 0;
+	held->managed += !!worker->managed[i];
+	held->managed_bytes += worker->managed[i];
+}
+
 static void tell(void)
 {
-	uint64_t bytes = others_bytes, objects = others_objects, host = 0, ioctls = 0;
-	int i, j;
+	struct held held = { .bytes = others_bytes,
+			     .objects = others_objects,
+			     .ioctls = others_records,
+			     .records = others_records };
+	const uint64_t *numbers = (const uint64_t *)&held;
+	size_t i;
+	int j;
 
 	for (i = 0; i < THREADS; i++) {
-		ioctls += workers[i].ioctls;
+		held.ioctls += workers[i].ioctls;
+		held.records += workers[i].records;
 		for (j = 0; j < OBJECTS; j++)
-			if (workers[i].devices[j] && workers[i].host[j]) {
-				host += workers[i].bytes[j];
-			} else if (workers[i].devices[j]) {
-				bytes += workers[i].bytes[j];
-				objects++;
-			}
+			add(&held, &workers[i], j);
 	}
-	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", bytes, objects, host, ioctls);
+	for (i = 0; i < sizeof(held) / sizeof(*numbers); i++)
+		printf(i ? " %" PRIu64 : "%" PRIu64, numbers[i]);
+	printf("\n");
 	fflush(stdout);
 }
 
 /* ---- what one process does with another one's file ------------------------------------------- */
 
 #define CHILD_HANDLE 0x5c100000u
+#define EXPORTED_HANDLE 0x5c200000u
 #define CHILD_OBJECTS 5
 #define CHILD_FREES 2
 #define CHILD_BYTES (1ull << 20)
@@ -255,14 +307,24 @@ static void ask_for_parent(int turn)
 	_exit(0);
 }
 
+static bool has_device;
+
+/* A device that no round frees, of a client that none does. */
+static void have_device(void)
+{
+	if (!has_device)
+		make(&workers[0], workers[0].client, DEVICE_HANDLE + DEVICES, 0x80, 0, 0);
+	has_device = true;
+}
+
 static void share(bool passes)
 {
 	static int turn;
 	int sockets[2];
 	pid_t child;
 
-	if (!turn++) /* a device that no round frees, of a client that none does */
-		make(&workers[0], workers[0].client, DEVICE_HANDLE + DEVICES, 0x80, 0, 0);
+	turn++;
+	have_device();
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
 		exit(1);
 	child = fork();
@@ -278,18 +340,80 @@ static void share(bool passes)
 	waitpid(child, NULL, 0);
 	close(sockets[0]);
 	close(sockets[1]);
+	others_records += CHILD_OBJECTS + CHILD_FREES;
 	others_objects += CHILD_OBJECTS - CHILD_FREES;
 	others_bytes += (CHILD_OBJECTS - CHILD_FREES) * CHILD_BYTES;
 }
 
-static void open_control(const char *directory)
+static int open_file(const char *directory, const char *name)
 {
 	char path[512];
+	int file;
 
-	snprintf(path, sizeof(path), "%s/nvidiactl", directory);
-	control = open(path, O_RDWR | O_CLOEXEC);
-	if (control < 0)
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	if (file < 0) {
+		perror(path);
 		exit(1);
+	}
+	return file;
+}
+
+static void open_files(const char *directory)
+{
+	control = open_file(directory, "nvidiactl");
+	uvm = open_file(directory, "nvidia-uvm");
+	device_file = open_file(directory, "nvidia0");
+}
+
+#define IMPORTER 0xc1e00000u
+
+static void import(const char *directory, int socket)
+{
+	static struct worker worker; /* of a client that no round has */
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(control);
+	close(uvm);
+	close(device_file);
+	printf("child %d\n", (int)getpid());
+	fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		_exit(1);
+	device_file = receive_file(socket);
+	control = open_file(directory, "nvidiactl");
+	worker.client = IMPORTER + ((uint32_t)getpid() & 0xffff);
+	open_client(&worker);
+	pass(&worker, IMPORT_OBJECT_FROM_FD, DEVICE_HANDLE, NAME_HANDLE);
+	send_file(socket, control);
+	for (;;)
+		pause();
+}
+
+/* Memory that no round frees, by a file of its own. */
+static void export(const char *directory)
+{
+	const int files = device_file;
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
+		exit(1);
+	have_device();
+	make(&workers[0], DEVICE_HANDLE + DEVICES, EXPORTED_HANDLE, 0x40, CHILD_BYTES, 0);
+	others_objects++;
+	others_bytes += CHILD_BYTES;
+	device_file = open_file(directory, "nvidia0");
+	pass(&workers[0], EXPORT_OBJECT_TO_FD, 0, EXPORTED_HANDLE);
+	if (!fork())
+		import(directory, sockets[1]);
+	send_file(sockets[0], device_file);
+	close(receive_file(sockets[0])); /* it has it */
+	others_records += 1 + DEVICES + 1;
+	close(device_file);
+	device_file = files;
+	close(sockets[0]);
+	close(sockets[1]);
 }
 
 static void forget_all(void)
@@ -297,13 +421,25 @@ static void forget_all(void)
 	uint32_t i;
 
 	others_bytes = others_objects = 0;
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < THREADS; i++) {
 		memset(workers[i].devices, 0, sizeof(workers[i].devices));
+		memset(workers[i].ranges, 0, sizeof(workers[i].ranges));
+		memset(workers[i].mapped, 0, sizeof(workers[i].mapped));
+		memset(workers[i].managed, 0, sizeof(workers[i].managed));
+	}
+}
+
+static void close_files(void)
+{
+	close(control);
+	close(uvm);
+	close(device_file);
+	has_device = false;
 }
 
 static void close_all(void)
 {
-	close(control);
+	close_files();
 	forget_all();
 }
 
@@ -315,7 +451,7 @@ static void leave(void)
 	keeper = fork();
 	while (!keeper)
 		pause();
-	close(control);
+	close_files();
 }
 
 static void drop(void)
@@ -329,7 +465,7 @@ static void reopen(const char *directory)
 {
 	uint32_t i;
 
-	open_control(directory);
+	open_files(directory);
 	for (i = 0; i < THREADS; i++)
 		open_client(&workers[i]);
 }
@@ -351,7 +487,7 @@ int main(int argc, char **argv)
 	setvbuf(stdin, NULL, _IONBF, 0); /* children read the same */
 	each = atoi(argv[2]);
 	layout = argc > 3 ? atoi(argv[3]) : layout;
-	open_control(argv[1]);
+	open_files(argv[1]);
 	pthread_barrier_init(&barrier, NULL, THREADS + 1);
 	for (i = 0; i < THREADS; i++) {
 		workers[i].client = 0xc1d00000u + i;
@@ -369,6 +505,8 @@ int main(int argc, char **argv)
 			drop();
 		else if (!strcmp(line, "close\n"))
 			close_all();
+		else if (!strcmp(line, "import\n"))
+			export(argv[1]);
 		else if (!strcmp(line, "fork\n") || !strcmp(line, "pass\n"))
 			share(line[0] == 'p');
 		else if (!strcmp(line, "kill\n"))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Files of NVIDIA's driver by which traced processes made clients. What was made by one ends when
- * the last process that has it closes it. No ioctl says so: whether they are open still is looked
- * for as often as NVML has answered, but for no more than a hundredth of the time. If the kernel
- * refuses that, it is tried again later.
+ * Files of NVIDIA's driver by which traced processes made clients or ranges. What was made by one
+ * ends when the last process that has it closes it. No ioctl says so: whether they are open still
+ * is looked for as often as NVML has answered, but for no more than a hundredth of the time. If the
+ * kernel refuses that, it is tried again later.
  */
 #include <string.h>
 
@@ -15,6 +15,7 @@
 #include "host/proc.h"
 
 #define MOST_FILES 65536
+#define OF_UVM 0x80000000u /* with a process' number: the file is of /dev/nvidia-uvm */
 #define PART_OF_TIME 100
 #define RETRY_NS 1000000000ull /* after a failure; twice as long after each further one */
 #define MOST_DOUBLINGS 6
@@ -26,21 +27,41 @@ static uint64_t maker_of(uint32_t look, uint32_t pid)
 
 static pid_t maker_pid(uint64_t maker)
 {
-	return (pid_t)(uint32_t)maker;
+	return (pid_t)((uint32_t)maker & ~OF_UVM);
 }
 
-void live_driver_files_see(struct live *live, const struct ms_object *object)
+static bool makes_client(const struct ms_object *object)
+{
+	return object->action == MS_OBJECT_ALLOC && !object->status &&
+	       (object->class_number <= MS_NV_ROOT_NON_PRIV ||
+		object->class_number == MS_NV_ROOT_CLIENT);
+}
+
+static bool makes_range(const struct ms_range *range)
+{
+	return (range->action == MS_RANGE_CREATE || range->action == MS_RANGE_MANAGED) &&
+	       !range->status;
+}
+
+/* One that finds no place ends with its process. */
+static void note(struct live_driver_files *files, uint32_t file, uint32_t pid)
+{
+	if (file && files->makers.count < MOST_FILES)
+		map_set(&files->makers, file, maker_of(files->look, pid));
+}
+
+void live_driver_files_see(struct live *live, const struct ms_event *event)
 {
 	struct live_driver_files *files = &live->driver_files;
+	const struct ms_object *object = (const struct ms_object *)event;
+	const struct ms_range *range = (const struct ms_range *)event;
 
-	if (files->ended || feature_is_masked(live->options.features, FEATURE_OPEN_FILES) ||
-	    object->action != MS_OBJECT_ALLOC || object->status || !object->file ||
-	    !(object->class_number <= MS_NV_ROOT_NON_PRIV ||
-	      object->class_number == MS_NV_ROOT_CLIENT))
+	if (files->ended || feature_is_masked(live->options.features, FEATURE_OPEN_FILES))
 		return;
-	/* One that finds no place ends with its process. */
-	if (files->makers.count < MOST_FILES)
-		map_set(&files->makers, object->file, maker_of(files->look, object->event.pid));
+	if (event->type == MS_TYPE_OBJECT && makes_client(object))
+		note(files, object->file, event->pid);
+	else if (event->type == MS_TYPE_RANGE && makes_range(range))
+		note(files, range->file, event->pid | OF_UVM);
 }
 
 bool live_driver_files_has(const struct live *live, pid_t pid)
@@ -55,16 +76,17 @@ bool live_driver_files_has(const struct live *live, pid_t pid)
 	return false;
 }
 
-static int is_control(const struct proc_mapping *mapping, void *context)
+static int is_of_name(const struct proc_mapping *mapping, void *name)
 {
-	(void)context;
-	return strstr(mapping->path, "nvidiactl") != NULL;
+	return strstr(mapping->path, name) != NULL;
 }
 
-/* A file that is mapped stays open; which one it is cannot be told. */
-static bool may_be_mapped(pid_t pid)
+/* A file that is mapped stays open; which one of its device's it is cannot be told. */
+static bool may_be_mapped(uint64_t maker)
 {
-	return proc_each_mapping(pid, is_control, NULL) > 0;
+	static char control[] = "nvidiactl", uvm[] = "nvidia-uvm";
+
+	return proc_each_mapping(maker_pid(maker), is_of_name, maker & OF_UVM ? uvm : control) > 0;
 }
 
 /* All that goes by the file ends. */
@@ -110,9 +132,9 @@ static int end_closed(struct live *live, const struct map *open)
 		has_it = map_get(open, file);
 		/* Others may have made clients by it as well; who has it now stands for all. */
 		if (!target && has_it)
-			makers->slots[slot].value = maker_of(0, (uint32_t)*has_it);
-		if (has_it || maker >> 32 == files->look ||
-		    (target && may_be_mapped(maker_pid(maker)))) {
+			makers->slots[slot].value =
+				maker_of(0, (uint32_t)*has_it | ((uint32_t)maker & OF_UVM));
+		if (has_it || maker >> 32 == files->look || (target && may_be_mapped(maker))) {
 			slot++;
 			continue;
 		}

@@ -44,7 +44,7 @@ struct live_forks {
 
 /* Files of NVIDIA's driver: live_driver_files.c. */
 struct live_driver_files {
-	/* File, by which a client was made -> which look was the last one then, and who made it. */
+	/* File, by which a client or a range was made -> the last look then, and who did. */
 	struct map makers;
 	struct open_files open;
 	uint32_t look;     /* counts */
@@ -322,7 +322,8 @@ void live_forget_signals(struct live *live);
 
 /* ---- files of the driver: live_driver_files.c ------------------------------------------------ */
 
-void live_driver_files_see(struct live *live, const struct ms_object *object);
+/* A record of the driver's: MS_TYPE_OBJECT or MS_TYPE_RANGE. */
+void live_driver_files_see(struct live *live, const struct ms_event *event);
 
 /* They will not be looked at any more. */
 void live_driver_files_forget(struct live *live);

@@ -415,11 +415,14 @@ static void process_changed(struct live *live, const struct ms_process *process)
 
 static void note_asked(struct live *live, const struct ms_event *event)
 {
-	struct target *target = targets_find(&live->targets, (pid_t)event->pid);
+	struct target *target;
 
+	if (event->type != MS_TYPE_OBJECT && event->type != MS_TYPE_RANGE)
+		return;
+	target = targets_find(&live->targets, (pid_t)event->pid);
 	if (target && target->start_ns == event->start_ns)
 		target->ioctl.asked = true;
-	live_driver_files_see(live, (const struct ms_object *)event);
+	live_driver_files_see(live, event);
 }
 
 /* What comes out of the rings. */
@@ -454,8 +457,7 @@ int live_take(void *context, void *record, size_t length)
 		err = kernel_names_launched(live->kernel_names, record);
 	if (!err)
 		err = live_feed(live, record, length);
-	if (event->type == MS_TYPE_OBJECT)
-		note_asked(live, event);
+	note_asked(live, event);
 	if (event->type == MS_TYPE_CALL) {
 		live_devices_see(live, record);
 		live_asks_hear(live, record);

@@ -2,6 +2,7 @@
 #include "ledger/driver_clients.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "event/event.h"
 #include "ledger/driver_joins.h"
@@ -16,6 +17,8 @@ void driver_clients_fini(struct driver_clients *clients)
 	map_fini(&clients->shared);
 	map_fini(&clients->passed_bytes);
 	map_fini(&clients->passed_by);
+	free(clients->passed_files);
+	clients->passed_files = NULL;
 }
 
 static uint64_t key_of(uint32_t client, uint32_t file)
@@ -162,17 +165,38 @@ static int apply_dup(const struct state *state, struct process *process,
 	return source ? driver_objects_alias(process, object, 0, source->bytes) : 0;
 }
 
+static void forget_passed(struct driver_clients *clients, uint32_t file)
+{
+	map_remove(&clients->passed_bytes, file);
+	map_remove(&clients->passed_by, file);
+}
+
+/* A new one takes the place of the oldest: no ioctl says when one is closed. */
+static bool passed_place(struct driver_clients *clients, uint32_t file)
+{
+	if (map_get(&clients->passed_bytes, file))
+		return true;
+	if (!clients->passed_files)
+		clients->passed_files = calloc(LIMIT_PASSED_FILES, sizeof(*clients->passed_files));
+	if (!clients->passed_files)
+		return false;
+	if (clients->passed_files[clients->passed_next])
+		forget_passed(clients, clients->passed_files[clients->passed_next]);
+	clients->passed_files[clients->passed_next] = file;
+	clients->passed_next = (clients->passed_next + 1) % LIMIT_PASSED_FILES;
+	return true;
+}
+
 /* By the file alone, which only those have who were handed it. */
 static void note_export(struct driver_clients *clients, const struct process *process,
 			const struct ms_object *object)
 {
 	const struct driver_object *source =
 		driver_objects_find(&process->driver, object->client, object->object);
-	const uint64_t key = object->source_client;
+	const uint32_t key = object->source_client;
 
 	if (!key || !source || source->class_number != MS_NV_MEMORY_LOCAL ||
-	    (clients->passed_bytes.count >= LIMIT_DRIVER_CLIENTS &&
-	     !map_get(&clients->passed_bytes, key)))
+	    !passed_place(clients, key))
 		return;
 	/* Without memory, what is imported has no size. */
 	if (!map_set(&clients->passed_bytes, key, source->bytes))
@@ -215,15 +239,18 @@ static int apply_names(struct state *state, struct process *process, const struc
 static int close_file(struct state *state, struct process *process, const struct ms_object *object)
 {
 	struct driver_clients *clients = &state->driver_clients;
+	struct driver_ranges *ranges = &process->driver.ranges;
 	const uint32_t file = object->file;
 	size_t slot = 0;
 	int err = 0;
 
 	effort_advance(process, object->event.ts_ns);
-	if (!effort_pay(process, clients->owners.capacity)) {
+	if (!effort_pay(process,
+			clients->owners.capacity + ranges->created.count + ranges->mapped.count)) {
 		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
 		return 0;
 	}
+	driver_ranges_close(ranges, file);
 	while (!err && slot < clients->owners.capacity) {
 		struct ms_object gone = { .action = MS_OBJECT_FREE };
 		const uint64_t *place;

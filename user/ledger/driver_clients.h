@@ -18,6 +18,8 @@ struct driver_clients {
 	struct map shared; /* those that another process has used, too */
 	/* An object that was passed on by a file: how large it is, and whose. */
 	struct map passed_bytes, passed_by;
+	uint32_t *passed_files; /* LIMIT_PASSED_FILES of them, by their ages; NULL: there is none */
+	size_t passed_next;     /* position of the oldest */
 };
 
 /*

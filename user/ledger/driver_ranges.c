@@ -164,6 +164,7 @@ static int put(struct process *process, struct ledger *ledger, const struct ms_r
 		.space = is_managed ? MS_SPACE_MANAGED : MS_SPACE_NONE,
 		.size_known = true,
 		.owner = is_map ? gpu_of(ranges, record) : 0,
+		.stack = record->file,
 	};
 	int err;
 
@@ -231,6 +232,38 @@ int driver_ranges_apply(struct process *process, const struct ms_range *record)
 		break;
 	}
 	return 0;
+}
+
+void driver_ranges_close(struct driver_ranges *ranges, uint32_t file)
+{
+	size_t i;
+
+	/* The last one fills the place of one that goes. */
+	for (i = ranges->created.count; i-- > 0;)
+		if (ranges->created.entries[i].stack == file)
+			remove_created(ranges, ranges->created.entries[i].addr);
+	for (i = ranges->mapped.count; i-- > 0;)
+		if (ranges->mapped.entries[i].stack == file)
+			remove_mapped(ranges, ranges->mapped.entries[i].addr);
+}
+
+void driver_ranges_sum(const struct driver_ranges *ranges, struct driver_ranges_totals *totals)
+{
+	size_t i;
+
+	*totals = (struct driver_ranges_totals){ 0 };
+	for (i = 0; i < ranges->created.count; i++) {
+		const struct allocation *range = &ranges->created.entries[i];
+		const bool is_managed = range->space == MS_SPACE_MANAGED;
+
+		totals->managed_count += is_managed;
+		totals->managed_bytes += is_managed ? range->size_bytes : 0;
+		totals->external_bytes += is_managed ? 0 : range->size_bytes;
+	}
+	totals->external_count = ranges->created.count - totals->managed_count;
+	totals->mapped_count = ranges->mapped.count;
+	for (i = 0; i < ranges->mapped.count; i++)
+		totals->mapped_bytes += ranges->mapped.entries[i].size_bytes;
 }
 
 size_t driver_ranges_bytes(const struct driver_ranges *ranges)

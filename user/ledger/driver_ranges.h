@@ -21,6 +21,7 @@ struct driver_ranges {
 	/*
 	 * By address. Of what is mapped, `id` is driver_ranges_key() of the object, `context` the
 	 * offset in it, and `owner` has a bit for each GPU that it is mapped on (0: not known).
+	 * `stack` is the open file of /dev/nvidia-uvm that it was asked of.
 	 */
 	struct ledger created, mapped;
 	size_t managed_count; /* of those that were created */
@@ -40,6 +41,17 @@ static inline uint64_t driver_ranges_key(uint32_t client, uint32_t object)
  * the process.
  */
 int driver_ranges_apply(struct process *process, const struct ms_range *record);
+
+/* The last process that had the file has closed it: what was asked for by it is gone. */
+void driver_ranges_close(struct driver_ranges *ranges, uint32_t file);
+
+struct driver_ranges_totals {
+	uint64_t external_count, external_bytes;
+	uint64_t mapped_count, mapped_bytes; /* what is there, once each, on whatever GPUs */
+	uint64_t managed_count, managed_bytes;
+};
+
+void driver_ranges_sum(const struct driver_ranges *ranges, struct driver_ranges_totals *totals);
 
 /* The bytes of memory that they take, themselves apart. */
 size_t driver_ranges_bytes(const struct driver_ranges *ranges);

@@ -22,6 +22,7 @@
 #define LIMIT_DRIVER_OBJECTS 1048576u /* of NVIDIA's kernel driver */
 #define LIMIT_MANAGED_RANGES 262144u  /* addresses of managed memory, as the driver is told */
 #define LIMIT_DRIVER_CLIENTS 65536u   /* of all processes */
+#define LIMIT_PASSED_FILES 4096u      /* by which objects go to other processes: the newest */
 #define LIMIT_DRIVER_GROUPS 256u      /* of objects, by their parents */
 #define LIMIT_NVML_DEVICES 256u       /* with MIG instances */
 #define LIMIT_ALLOCATIONS 4194304u

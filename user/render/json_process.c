@@ -145,6 +145,27 @@ static void put_joins(struct json *json, const struct process *process)
 	json_close(json, '}');
 }
 
+/* Of addresses that live: a process that has ended has none. */
+static void put_ranges(struct json *json, const struct driver_objects *driver)
+{
+	struct driver_ranges_totals totals;
+
+	json_name(json, "ranges");
+	if (!driver->ranges.seen) {
+		json_null(json);
+		return;
+	}
+	driver_ranges_sum(&driver->ranges, &totals);
+	json_open(json, '{');
+	json_put_u64(json, "external", totals.external_count);
+	json_put_u64(json, "external_bytes", totals.external_bytes);
+	json_put_u64(json, "mapped", totals.mapped_count);
+	json_put_u64(json, "mapped_bytes", totals.mapped_bytes);
+	json_put_u64(json, "managed", totals.managed_count);
+	json_put_u64(json, "managed_bytes", totals.managed_bytes);
+	json_close(json, '}');
+}
+
 void json_process_driver(struct json *json, const struct process *process)
 {
 	const struct driver_objects *driver = &process->driver;
@@ -165,6 +186,7 @@ void json_process_driver(struct json *json, const struct process *process)
 		put_driver_total(json, driver_cause_name(i), &driver->causes[i]);
 	json_close(json, '}');
 	put_driver_devices(json, process);
+	put_ranges(json, driver);
 	put_joins(json, process);
 	json_put_u64(json, "out_of_memory", driver->failures);
 	json_put_if(json, "missed_until_ns", driver->missed_ns, driver->missed_ns);

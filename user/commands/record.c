@@ -425,7 +425,8 @@ static int record(int argc, char **argv)
 const struct command record_command = {
 	.name = "record",
 	.summary = "Record the GPU memory operations of running programs into a file",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | --container ID\n"
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+		    "[OPTIONS] --container ID | --pod NAME | --user NAME\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Captures the same calls as memscope-bpf-trace(1) into a file, which can be read"

@@ -430,7 +430,8 @@ static int trace(int argc, char **argv)
 const struct command trace_command = {
 	.name = "trace",
 	.summary = "Show the GPU memory operations of running programs as they happen",
-	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH | --container ID\n"
+	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
+		    "[OPTIONS] --container ID | --pod NAME | --user NAME\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Attaches to the CUDA runtime and driver libraries that the processes have mapped"

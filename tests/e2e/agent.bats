@@ -367,7 +367,7 @@ has_bundle_of() {
 		fresh
 	done
 	wait_for 'grep -q "12 bundles were asked for within an hour" agent.err'
-	[ "$(ls state/*.mscope | wc -l)" -le 9 ]
+	wait_for '[ "$(ls state/*.mscope | wc -l)" -le 8 ]'
 	agent_stop
 	puppet_end
 	run "$MEMSCOPE" agent --check-config --bundle-on "used=95"
@@ -376,11 +376,21 @@ has_bundle_of() {
 }
 
 @test "when memory runs out, a bundle is written, and the ring stays" {
+	local i
+
+	mkdir -p state
+	for i in 1 2 3 4 5 6 7 8; do
+		echo x > "state/host-2026112${i}T000000.oom-1.mscope"
+		touch -d "2026-11-2$i" "state/host-2026112${i}T000000.oom-1.mscope"
+	done
 	agent_start
 	named_puppet agent-oom
 	puppet alloc 1000
 	echo "alloc $((1 << 50))" >&8
 	wait_for 'has_bundle_of agent-oom' 600
+	# It takes the place of the oldest one.
+	wait_for '[ "$(ls state/*.mscope | wc -l)" -le 8 ]'
+	[ ! -e state/host-20261121T000000.oom-1.mscope ]
 	fresh
 	ask /metrics | grep -q '^memscope_failed_calls_total{.*comm="agent-oom".*error="CUDA_ERROR_OUT_OF_MEMORY"} 1$'
 	agent_stop

@@ -2,6 +2,7 @@
 #include "agent/bundle_requests.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "agent/bundles.h"
 #include "base/clock.h"
@@ -41,6 +42,19 @@ static int on_signal(void *context, const struct signalfd_siginfo *info)
 	return 0;
 }
 
+/* The recorder writes bundles by itself, too, and knows none of those of earlier runs. */
+static void prune_if_changed(struct bundle_requests *requests)
+{
+	struct stat status;
+
+	if (stat(requests->directory, &status) ||
+	    (status.st_mtim.tv_sec == requests->changed.tv_sec &&
+	     status.st_mtim.tv_nsec == requests->changed.tv_nsec))
+		return;
+	requests->changed = status.st_mtim;
+	bundles_prune(requests->directory);
+}
+
 static int pass_second(void *context, uint64_t data)
 {
 	struct bundle_requests *requests = context;
@@ -56,6 +70,7 @@ static int pass_second(void *context, uint64_t data)
 		recorder_reached(requests->recorder);
 	}
 	string_fini(&why);
+	prune_if_changed(requests);
 	return 0;
 }
 

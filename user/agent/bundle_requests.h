@@ -6,6 +6,8 @@
 #ifndef MEMSCOPE_AGENT_BUNDLE_REQUESTS_H
 #define MEMSCOPE_AGENT_BUNDLE_REQUESTS_H
 
+#include <time.h>
+
 #include "agent/thresholds.h"
 #include "base/loop.h"
 #include "store/recorder.h"
@@ -19,7 +21,8 @@ struct bundle_requests {
 	const char *directory; /* of the bundles */
 	uint64_t written_ns[BUNDLE_REQUESTS_AN_HOUR];
 	unsigned int next;
-	bool told; /* that there were too many */
+	bool told;               /* that there were too many */
+	struct timespec changed; /* the directory, when old bundles in it were last looked for */
 };
 
 /* The caller has blocked SIGUSR1, and set what is above. Returns 0 or -errno. */

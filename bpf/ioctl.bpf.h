@@ -96,34 +96,33 @@ static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd,
 }
 
 /*
- * What cannot be read is 0, and makes `*failed` true: the kernel reads without waiting, and memory
- * that it is moving just then, or has not brought in yet, is not there.
+ * What cannot be read is 0, and `*failed` is not: the kernel reads without waiting, and memory that
+ * it is moving just then, or has not brought in yet, is not there. Results are joined without a
+ * branch for each: else the verifier goes through what follows once more for each of them.
  */
-static __always_inline __u32 user_u32(__u64 argument, __u32 offset, bool *failed)
+static __always_inline __u32 user_u32(__u64 argument, __u32 offset, long *failed)
 {
 	__u32 value = 0;
 
-	if (bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset)))
-		*failed = true;
+	*failed |= bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset));
 	return value;
 }
 
-static __always_inline __u64 user_u64(__u64 argument, __u32 offset, bool *failed)
+static __always_inline __u64 user_u64(__u64 argument, __u32 offset, long *failed)
 {
 	__u64 value = 0;
 
-	if (bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset)))
-		*failed = true;
+	*failed |= bpf_probe_read_user(&value, sizeof(value), (void *)(argument + offset));
 	return value;
 }
 
 /* 0: the argument does not have it. */
-static __always_inline __u32 user_u32_if(__u64 argument, __u32 offset, bool *failed)
+static __always_inline __u32 user_u32_if(__u64 argument, __u32 offset, long *failed)
 {
 	return offset == MS_NOWHERE ? 0 : user_u32(argument, offset, failed);
 }
 
-static __always_inline __u64 user_u64_if(__u64 argument, __u32 offset, bool *failed)
+static __always_inline __u64 user_u64_if(__u64 argument, __u32 offset, long *failed)
 {
 	return offset == MS_NOWHERE ? 0 : user_u64(argument, offset, failed);
 }
@@ -154,7 +153,7 @@ static __always_inline bool class_is_kept(__u32 class_number)
 
 /* Without parameters, a device is the first one. */
 static __always_inline __u64 object_size(const struct ms_ioctl *row, __u64 argument,
-					 __u32 class_number, bool *failed)
+					 __u32 class_number, long *failed)
 {
 	__u64 params;
 
@@ -201,7 +200,7 @@ static __always_inline void object_report(const struct ms_ioctl *row, __u64 argu
 					  struct task_struct *task, struct ms_thread *thread)
 {
 	struct ms_object record = {};
-	bool failed = false, unsized = false;
+	long failed = 0, unsized = 0;
 
 	if (row->class_number != MS_NOWHERE) {
 		record.class_number = user_u32(argument, row->class_number, &failed);
@@ -238,7 +237,7 @@ static __always_inline bool command_is_kept(__u32 command)
 static __always_inline void passed_report(const struct ms_ioctl *row, __u64 argument,
 					  struct task_struct *task, struct ms_thread *thread)
 {
-	bool failed = false;
+	long failed = 0;
 	const __u32 command = user_u32(argument, row->command, &failed);
 	const __u64 params = user_u64(argument, row->params, &failed);
 	struct ms_object record = { .action = MS_OBJECT_EXPORT };
@@ -271,12 +270,15 @@ static __always_inline void passed_report(const struct ms_ioctl *row, __u64 argu
 		object_emit(&record, thread);
 }
 
-static __always_inline void range_emit(struct ms_range *record, struct ms_thread *thread)
+/* A function of its own, so that the verifier goes through it once, and not for each GPU. */
+__noinline int ms_range_emit(struct ms_range *record)
 {
-	record->row = row_around(thread);
+	if (!record)
+		return 0;
 	event_init(&record->event, MS_TYPE_RANGE, sizeof(*record), start_of_current(),
 		   bpf_ktime_get_ns());
 	emit(MS_KIND_OBJECT, record, sizeof(*record));
+	return 0;
 }
 
 static __always_inline bool uuid_read(struct ms_range *record, __u64 address)
@@ -286,9 +288,9 @@ static __always_inline bool uuid_read(struct ms_range *record, __u64 address)
 
 /* What is mapped on several GPUs at once is a record for each. */
 static __always_inline bool range_emit_each(const struct ms_ioctl *row, __u64 argument,
-					    struct ms_range *record, struct ms_thread *thread)
+					    struct ms_range *record)
 {
-	bool failed = false;
+	long failed = 0;
 	__u64 gpus = row->gpus ? user_u64(argument, row->gpus, &failed) : 1, i;
 
 	if (record->status)
@@ -298,19 +300,21 @@ static __always_inline bool range_emit_each(const struct ms_ioctl *row, __u64 ar
 	for (i = 1; i < MS_RANGE_GPUS; i++) {
 		if (i >= gpus)
 			break;
-		range_emit(record, thread);
+		ms_range_emit(record);
 		if (!uuid_read(record, argument + row->uuid + i * MS_NV_GPU_ATTRIBUTES))
 			return false;
 	}
-	range_emit(record, thread);
+	ms_range_emit(record);
 	return !failed;
 }
 
 static __always_inline void range_report(const struct ms_ioctl *row, __u64 argument,
 					 struct ms_thread *thread)
 {
-	struct ms_range record = { .action = row->action, .file = thread->ioctl_file };
-	bool failed = false;
+	struct ms_range record = { .action = row->action,
+				   .file = thread->ioctl_file,
+				   .row = row_around(thread) };
+	long failed = 0;
 
 	record.status = user_u32(argument, row->status, &failed);
 	if (row->action == MS_RANGE_READY) {
@@ -324,8 +328,8 @@ static __always_inline void range_report(const struct ms_ioctl *row, __u64 argum
 	record.client = user_u32_if(argument, row->client, &failed);
 	record.object = user_u32_if(argument, row->object, &failed);
 	if (row->uuid != MS_NOWHERE && !uuid_read(&record, argument + row->uuid))
-		failed = true;
-	if (failed || !range_emit_each(row, argument, &record, thread))
+		failed = 1;
+	if (failed || !range_emit_each(row, argument, &record))
 		unread_report(thread);
 }
 
@@ -334,7 +338,7 @@ static __always_inline __u32 ioctl_place(__u32 request, __u64 *argument)
 {
 	__u32 number = request & 0xff, bytes = request >> 16 & 0x3fff, place;
 	const struct ms_ioctl *row;
-	bool failed = false;
+	long failed = 0;
 
 	if (number == MS_NV_XFER && bytes == 16) {
 		number = user_u32(*argument, 0, &failed);
@@ -418,7 +422,7 @@ static __always_inline void ioctl_leave(struct pt_regs *ctx)
 static __always_inline void ioctl_done(struct pt_regs *ctx, __u32 offset)
 {
 	const int result = (int)PT_REGS_RC(ctx);
-	bool failed = false;
+	long failed = 0;
 	__u64 argument;
 
 	if (result < 0)

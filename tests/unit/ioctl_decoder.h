@@ -17,6 +17,9 @@
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
+#ifndef __noinline
+#define __noinline static __attribute__((noinline))
+#endif
 #define barrier_var(variable) ((void)(variable))
 
 #define DECODER_PID 4711

@@ -43,6 +43,14 @@ ask() {
 	curl -sS --max-time 30 "http://127.0.0.1:$PORT$1" "${@:2}"
 }
 
+# What the agent knows of the puppet that makes its account inexact, for who reads the failure.
+why_inexact() {
+	ask "/api/v1/processes/$PUPPET_PID" | jq -c '.process | del(.spaces, .functions, .largest, .told)' >&2
+	ask /ready >&2
+	grep -v ': debug:' agent.err | tail -20 >&2
+	return 1
+}
+
 # Answers are kept for a second.
 fresh() {
 	sleep 1.1

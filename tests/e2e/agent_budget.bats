@@ -76,7 +76,7 @@ copy_until() {
 	puppet free
 	fresh
 	assert_equal "$(puppet_says '[.device_bytes, .exact, .spaces[0].allocs, .spaces[0].frees] | @csv')" \
-		'5096,true,23,21'
+		'5096,true,23,21' || why_inexact
 	wait_for '[ "$(puppet_says .cost.traced)" != off ]'
 	# Nothing is called any more.
 	wait_for '[ "$(puppet_says .cost.traced)" = all ]'

@@ -41,7 +41,7 @@ refused() {
 	wait_for '[ -n "$(history 2> /dev/null > history.json && of .pid)" ]'
 	valid history history.json
 	assert_equal "$(of '[.pid, .peak_bytes, .allocs, .alloc_bytes, .frees, .free_bytes, .exact]')" \
-		"[$PUPPET_PID,4000,2,4000,1,3000,true]"
+		"[$PUPPET_PID,4000,2,4000,1,3000,true]" || why_inexact
 	puppet alloc 500
 	pid=$PUPPET_PID
 	puppet_end

@@ -15,8 +15,19 @@
 #include "elf/elf_usdt.h"
 
 struct visit {
+	int fd;
 	size_t size, count;
 };
+
+/* What is visited is found again by its index. */
+static void find_again(int fd, const struct elf_function *function)
+{
+	char name[ELF_NAME_BYTES];
+	struct elf_function again;
+
+	fuzz_check(!elf_function_at(fd, function->is_exported, function->index, name, &again));
+	fuzz_check(!strcmp(name, function->name) && again.file_offset == function->file_offset);
+}
 
 static int visit_function(const struct elf_function *function, void *context)
 {
@@ -25,13 +36,14 @@ static int visit_function(const struct elf_function *function, void *context)
 	/* Reads all of the name: AddressSanitizer objects if it is not there. */
 	fuzz_check(strlen(function->name) < 4096);
 	fuzz_check(function->file_offset > 0 && function->file_offset < visit->size);
-	visit->count++;
+	if (visit->count++ < 8)
+		find_again(visit->fd, function);
 	return 0;
 }
 
 static void read_symbols(int fd, size_t size)
 {
-	struct visit visit = { .size = size };
+	struct visit visit = { .fd = fd, .size = size };
 	struct elf_contents contents;
 	int result = elf_each_function(fd, visit_function, &visit, &contents);
 

@@ -80,6 +80,84 @@ static void test_defined_functions_are_visited(void **state)
 	assert_int_equal(visits.count, 5);
 }
 
+static void test_one_function_by_its_index(void **state)
+{
+	char name[ELF_NAME_BYTES];
+	struct elf_function function;
+	struct elf_image image;
+	int fd = elf_image_file();
+
+	(void)state;
+	elf_image_init(&image);
+	elf_image_write(&image, fd, image.size);
+	assert_int_equal(elf_function_at(fd, true, 6, name, &function), 0);
+	assert_string_equal(name, "second");
+	assert_ptr_equal(function.name, name);
+	assert_int_equal(function.index, 6);
+	assert_int_equal(function.address, ELF_IMAGE_SECOND + 0x10);
+	assert_int_equal(function.file_offset, 0x210);
+	assert_true(function.is_exported);
+	assert_int_equal(elf_function_at(fd, false, 1, name, &function), 0);
+	assert_string_equal(name, "local");
+	assert_int_equal(function.size_bytes, 5);
+	assert_false(function.is_exported);
+	/* An import, a variable, one that is not in the file, and behind the last one. */
+	assert_int_equal(elf_function_at(fd, true, 1, name, &function), -ENOENT);
+	assert_int_equal(elf_function_at(fd, true, 4, name, &function), -ENOENT);
+	assert_int_equal(elf_function_at(fd, true, 5, name, &function), -ENOENT);
+	assert_int_equal(elf_function_at(fd, true, 9, name, &function), -ENOENT);
+	assert_int_equal(elf_function_at(fd, true, UINT64_MAX, name, &function), -ENOENT);
+	image.sections[ELF_IMAGE_DYNSYM].sh_size = 6 * sizeof(Elf64_Sym);
+	elf_image_write(&image, fd, image.size);
+	assert_int_equal(elf_function_at(fd, true, 6, name, &function), -ENOENT);
+	close(fd);
+}
+
+/* What is visited is found again by its index. */
+static int find_again(const struct elf_function *function, void *context)
+{
+	const int *fd = context;
+	char name[ELF_NAME_BYTES];
+	struct elf_function again;
+
+	assert_int_equal(elf_function_at(*fd, function->is_exported, function->index, name, &again),
+			 0);
+	assert_string_equal(name, function->name);
+	assert_int_equal(again.address, function->address);
+	assert_int_equal(again.file_offset, function->file_offset);
+	assert_int_equal(again.name_offset, function->name_offset);
+	return 0;
+}
+
+static void test_each_function_has_its_index(void **state)
+{
+	struct elf_image image;
+	int fd = elf_image_file();
+
+	(void)state;
+	elf_image_init(&image);
+	elf_image_write(&image, fd, image.size);
+	assert_int_equal(elf_each_function(fd, find_again, &fd, NULL), 0);
+	close(fd);
+}
+
+static void read_by_index(int fd)
+{
+	char name[ELF_NAME_BYTES];
+	struct elf_function function;
+
+	elf_function_at(fd, true, 6, name, &function);
+	if (!elf_function_at(fd, false, 2, name, &function))
+		assert_true(strlen(name) < ELF_NAME_BYTES);
+}
+
+static void test_one_function_of_a_damaged_file(void **state)
+{
+	(void)state;
+	elf_image_each_damage(read_by_index);
+	elf_image_each_truncation(read_by_index);
+}
+
 static void test_a_stripped_file(void **state)
 {
 	struct visits visits = { 0 };
@@ -397,6 +475,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defined_functions_are_visited),
+		cmocka_unit_test(test_one_function_by_its_index),
+		cmocka_unit_test(test_each_function_has_its_index),
+		cmocka_unit_test(test_one_function_of_a_damaged_file),
 		cmocka_unit_test(test_a_stripped_file),
 		cmocka_unit_test(test_only_functions_with_wanted_names_are_visited),
 		cmocka_unit_test(test_a_visitor_can_stop),

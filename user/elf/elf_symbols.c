@@ -19,7 +19,6 @@
 #define MAX_STRINGS_BYTES (512u << 20)
 #define WINDOW_BYTES (32u << 20)
 #define MAX_WALK_BYTES (512u << 20) /* of symbols, for all windows: about a second */
-#define MAX_NAME_BYTES 4096         /* longer ones are left out: mangled monsters */
 
 struct walk {
 	struct elf_file file;
@@ -81,7 +80,7 @@ static uint64_t file_offset(const struct walk *walk, uint64_t address)
 	return 0;
 }
 
-static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
+static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol, uint64_t index,
 			const struct window *window)
 {
 	const char *name = window->bytes + (symbol->st_name - window->begin);
@@ -94,11 +93,12 @@ static int visit_symbol(const struct walk *walk, const Elf64_Sym *symbol,
 					 .is_weak = ELF64_ST_BIND(symbol->st_info) == STB_WEAK,
 					 .name_offset =
 						 window->file_offset + (name - window->bytes),
+					 .index = index,
 					 .is_indirect =
 						 ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC };
 	uint64_t rest = window->begin + window->length - symbol->st_name;
 
-	if (!memchr(name, '\0', rest < MAX_NAME_BYTES ? rest : MAX_NAME_BYTES))
+	if (!memchr(name, '\0', rest < ELF_NAME_BYTES ? rest : ELF_NAME_BYTES))
 		return 0;
 	function.file_offset = file_offset(walk, symbol->st_value);
 	if (!function.file_offset && !is_variable && !walk->anywhere)
@@ -129,14 +129,15 @@ static int visit_window(const struct walk *walk, const Elf64_Shdr *table,
 {
 	const Elf64_Sym *symbol;
 	struct elf_items symbols;
+	uint64_t index;
 	int result = 0;
 
 	elf_items_init(&symbols, &walk->file, table->sh_offset, table->sh_size / sizeof(*symbol),
 		       sizeof(*symbol));
-	while (!result && (symbol = elf_items_next(&symbols)))
+	for (index = 0; !result && (symbol = elf_items_next(&symbols)); index++)
 		if (is_wanted(walk, symbol) && symbol->st_name >= window->begin &&
 		    symbol->st_name < window->end && has_wanted_name(walk, symbol, window))
-			result = visit_symbol(walk, symbol, window);
+			result = visit_symbol(walk, symbol, index, window);
 	return result ? result : symbols.err;
 }
 
@@ -154,7 +155,7 @@ static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const El
 
 	window->begin = window->end;
 	window->end = at_most(size, window->begin + WINDOW_BYTES);
-	window->length = at_most(size, window->end + MAX_NAME_BYTES) - window->begin;
+	window->length = at_most(size, window->end + ELF_NAME_BYTES) - window->begin;
 	window->file_offset = strings->sh_offset + window->begin;
 	window->bytes[window->length] = '\0';
 	result = elf_file_read(&walk->file, window->file_offset, window->bytes, window->length);
@@ -163,7 +164,7 @@ static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const El
 
 static char *window_bytes(const Elf64_Shdr *strings)
 {
-	return malloc(at_most(strings->sh_size, WINDOW_BYTES + MAX_NAME_BYTES) + 1);
+	return malloc(at_most(strings->sh_size, WINDOW_BYTES + ELF_NAME_BYTES) + 1);
 }
 
 static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
@@ -272,6 +273,54 @@ int elf_each_variable(int fd, int (*visit)(const struct elf_function *variable, 
 	int result = elf_file_init(&walk.file, fd);
 
 	return result ? result : visit_tables(&walk);
+}
+
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+static int copy_function(const struct elf_function *function, void *context)
+{
+	*(struct elf_function *)context = *function;
+	return 1;
+}
+
+static int visit_at(const struct walk *walk, uint64_t index, char name[ELF_NAME_BYTES])
+{
+	struct window window = { .bytes = name };
+	Elf64_Shdr table, strings;
+	Elf64_Sym symbol;
+	int result = find_table(walk, walk->exported ? SHT_DYNSYM : SHT_SYMTAB, &table, &strings);
+
+	if (result <= 0)
+		return result;
+	if (index >= table.sh_size / sizeof(symbol))
+		return 0;
+	result = elf_file_read(&walk->file, table.sh_offset + index * sizeof(symbol), &symbol,
+			       sizeof(symbol));
+	if (result || !is_wanted(walk, &symbol) || symbol.st_name >= strings.sh_size)
+		return result;
+	window.begin = symbol.st_name;
+	window.length = at_most(strings.sh_size - window.begin, ELF_NAME_BYTES);
+	window.file_offset = strings.sh_offset + window.begin;
+	result = elf_file_read(&walk->file, window.file_offset, name, window.length);
+	return result ? result : visit_symbol(walk, &symbol, index, &window);
+}
+
+int elf_function_at(int fd, bool is_exported, uint64_t index, char name[ELF_NAME_BYTES],
+		    struct elf_function *function)
+{
+	struct walk walk = { .visit = copy_function,
+			     .context = function,
+			     .functions = true,
+			     .exported = is_exported };
+	int result = elf_file_init(&walk.file, fd);
+
+	if (!result)
+		result = read_segments(&walk);
+	if (!result)
+		result = visit_at(&walk, index, name);
+	if (result <= 0)
+		return result ? result : -ENOENT;
+	return 0;
 }
 
 /* ---- a piece at a time ----------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ struct elf_function {
 	bool is_variable;
 	bool is_weak;
 	uint64_t name_offset; /* where in the file its name is */
+	uint64_t index;       /* its symbol's, in .dynsym if it is exported, or else in .symtab */
 };
 
 struct elf_contents {
@@ -38,15 +39,27 @@ int elf_each_function(int fd, int (*visit)(const struct elf_function *function, 
 		      void *context, struct elf_contents *contents);
 
 /*
- * The same, of functions alone whose names are wanted: `wants` is asked of each name, and may
- * say so of names that are not. Most of the time
- * that a large table takes goes to what is done about each name.
+ * The same, of functions alone whose names are wanted. `wants` may be true for names that are not
+ * wanted: it is a quick filter. Most of the time that a large table takes goes to what is done
+ * about each name.
  */
 int elf_each_function_named(int fd, bool (*wants)(const char *name, void *context),
 			    int (*visit)(const struct elf_function *function, void *context),
 			    void *context, struct elf_contents *contents);
 
-/* The same, also of functions whose code is not in the file; those have the offset 0. */
+#define ELF_NAME_BYTES 4096 /* with the end; functions with longer names are left out */
+
+/*
+ * The one function with that index, which elf_each_function() would visit, too; its name is copied
+ * to `name`. Takes some ten reads of the file. Returns 0, -ENOENT if the file has no such function,
+ * or as elf_each_function().
+ */
+int elf_function_at(int fd, bool is_exported, uint64_t index, char name[ELF_NAME_BYTES],
+		    struct elf_function *function);
+
+/*
+ * As elf_each_function(), also of functions whose code is not in the file; those have the offset 0.
+ */
 int elf_each_function_anywhere(int fd,
 			       int (*visit)(const struct elf_function *function, void *context),
 			       void *context);

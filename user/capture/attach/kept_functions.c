@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1 /* another one: what is kept of the same file is different */
+#include "event/probe.h"
+
+#define VERSION 2 /* another one: what is kept of the same file is different */
 
 static struct file_cache_kind kind_of(uint64_t digest)
 {
@@ -25,33 +27,57 @@ void kept_functions_add(struct kept_functions *functions, const struct elf_funct
 		return;
 	}
 	kept = &functions->items[1 + functions->count++];
-	kept->file_offset = function->file_offset;
-	kept->size_bytes = function->size_bytes;
+	kept->index = function->index;
+	kept->address = function->address;
 	kept->is_exported = function->is_exported;
-	kept->is_indirect = function->is_indirect;
 	memcpy(kept->name, function->name, length + 1);
 }
 
-static int visit_all(const struct kept_function *kept, size_t count,
+/* Where the numbers of a file can become another one's, its functions are not kept. */
+static bool may_keep(const struct file_cache_file *file, size_t count)
+{
+	return !file->type || !count;
+}
+
+/* Reads the function again; false: the file does not have it there. */
+static bool read_again(const struct kept_function *kept, int fd, char name[ELF_NAME_BYTES],
+		       struct elf_function *function)
+{
+	return !elf_function_at(fd, kept->is_exported, kept->index, name, function) &&
+	       function->address == kept->address && !strcmp(name, kept->name) &&
+	       probe_find(name) < 0;
+}
+
+static bool are_in_file(const struct kept_function *kept, size_t count, int fd)
+{
+	char name[ELF_NAME_BYTES];
+	struct elf_function function;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!memchr(kept[i].name, '\0', sizeof(kept[i].name)) ||
+		    !read_again(&kept[i], fd, name, &function))
+			return false;
+	return true;
+}
+
+/* Of what was kept, only where to look comes to `visit`. */
+static int visit_all(const struct kept_function *kept, size_t count, int fd,
 		     int (*visit)(const struct elf_function *function, void *context),
 		     void *context)
 {
+	char name[ELF_NAME_BYTES];
+	struct elf_function function;
 	int result = 0;
 	size_t i;
 
-	for (i = 0; !result && i < count; i++) {
-		const struct elf_function function = { .name = kept[i].name,
-						       .file_offset = kept[i].file_offset,
-						       .size_bytes = kept[i].size_bytes,
-						       .is_exported = kept[i].is_exported,
-						       .is_indirect = kept[i].is_indirect };
-
-		result = visit(&function, context);
-	}
+	for (i = 0; !result && i < count; i++)
+		if (read_again(&kept[i], fd, name, &function))
+			result = visit(&function, context);
 	return result;
 }
 
-int kept_functions_each(const struct file_cache *cache, const struct file_cache_file *file,
+int kept_functions_each(const struct file_cache *cache, const struct file_cache_file *file, int fd,
 			uint64_t digest,
 			int (*visit)(const struct elf_function *function, void *context),
 			void *context, struct elf_contents *contents)
@@ -59,16 +85,18 @@ int kept_functions_each(const struct file_cache *cache, const struct file_cache_
 	const struct file_cache_kind kind = kind_of(digest);
 	struct kept_function *kept;
 	void *items;
-	size_t count, i;
+	size_t count;
 	int err = file_cache_get(cache, &kind, file, &items, &count);
 
 	if (err)
 		return -ENOENT;
 	kept = items;
-	for (i = 0; i < count; i++)
-		kept[i].name[KEPT_NAME_BYTES - 1] = '\0';
-	contents->has_symbols = kept->is_exported;
-	err = visit_all(kept + 1, count - 1, visit, context);
+	if (may_keep(file, count - 1) && are_in_file(kept + 1, count - 1, fd)) {
+		contents->has_symbols = kept->is_exported;
+		err = visit_all(kept + 1, count - 1, fd, visit, context);
+	} else {
+		err = -ENOENT;
+	}
 	free(items);
 	return err;
 }
@@ -79,7 +107,7 @@ void kept_functions_put(const struct file_cache *cache, const struct file_cache_
 {
 	const struct file_cache_kind kind = kind_of(digest);
 
-	if (functions->is_unfit)
+	if (functions->is_unfit || !may_keep(file, functions->count))
 		return;
 	functions->items[0].is_exported = contents->has_symbols;
 	file_cache_put(cache, &kind, file, functions->items, 1 + functions->count);

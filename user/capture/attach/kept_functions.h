@@ -4,6 +4,11 @@
  * of PyTorch's libraries takes a tenth of a second and more, of which most have none that is
  * wanted, and the others a few. Files with functions of the probe table are not kept: to place
  * their probes, all of their symbols are needed (jump_targets.h).
+ *
+ * What is kept is where in the file's symbol table a function is. Its symbol is read again before
+ * it is used, for a probe in the middle of an instruction breaks the program: an entry that the
+ * file does not agree with is not used. That a file has none of the functions cannot be checked so;
+ * it is all that is kept of files that other ones can be mistaken for (file_cache.h).
  */
 #ifndef MEMSCOPE_CAPTURE_ATTACH_KEPT_FUNCTIONS_H
 #define MEMSCOPE_CAPTURE_ATTACH_KEPT_FUNCTIONS_H
@@ -15,8 +20,8 @@
 #define KEPT_NAME_BYTES 104 /* mangled names of the table have 30 to 80 */
 
 struct kept_function {
-	uint64_t file_offset, size_bytes;
-	uint32_t is_exported, is_indirect;
+	uint64_t index, address; /* as in struct elf_function */
+	uint64_t is_exported;
 	char name[KEPT_NAME_BYTES];
 };
 
@@ -31,10 +36,11 @@ struct kept_functions {
 void kept_functions_add(struct kept_functions *functions, const struct elf_function *function);
 
 /*
- * Visits what was kept of a file, as elf_each_function() would what is wanted of it; `digest`: of
- * the names that are. Returns what `visit` does, or -ENOENT: nothing can be used.
+ * Visits what was kept of a file, as elf_each_function() would what is wanted of it; `fd` is the
+ * file, `digest` of the names that are wanted. Returns what `visit` does, or -ENOENT, with nothing
+ * visited: nothing can be used.
  */
-int kept_functions_each(const struct file_cache *cache, const struct file_cache_file *file,
+int kept_functions_each(const struct file_cache *cache, const struct file_cache_file *file, int fd,
 			uint64_t digest,
 			int (*visit)(const struct elf_function *function, void *context),
 			void *context, struct elf_contents *contents);

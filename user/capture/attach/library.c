@@ -395,8 +395,8 @@ static int each_function(struct dump_input *reading, const struct library_cache 
 	int err = -ENOENT;
 
 	if (keeps)
-		err = kept_functions_each(cache->kept, &file, digest, add_function, reading,
-					  contents);
+		err = kept_functions_each(cache->kept, &file, reading->fd, digest, add_function,
+					  reading, contents);
 	if (err != -ENOENT) {
 		log_debug("%s: a trace before has read its symbols", reading->library->path);
 		return err;

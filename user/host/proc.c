@@ -155,10 +155,17 @@ static int parse_mapping(char *line, struct proc_mapping *mapping)
 	return 0;
 }
 
+/*
+ * As much as the kernel gives at once, and not the 1 KiB that it says that blocks of /proc have.
+ * glibc takes a size only together with a buffer.
+ */
+#define MAPPINGS_BYTES 4096
+
 int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping, void *context),
 		      void *context)
 {
 	FILE *file = open_file(pid, "maps");
+	char buffer[MAPPINGS_BYTES];
 	struct proc_mapping mapping;
 	size_t capacity = 0;
 	char *line = NULL;
@@ -166,8 +173,7 @@ int proc_each_mapping(pid_t pid, int (*visit)(const struct proc_mapping *mapping
 
 	if (!file)
 		return gone_or(errno);
-	/* As much as the kernel gives at once, and not what it says that blocks of /proc have. */
-	setvbuf(file, NULL, _IOFBF, sysconf(_SC_PAGESIZE));
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	while (!result && getline(&line, &capacity, file) > 0)
 		if (!parse_mapping(line, &mapping) && mapping.path[0])
 			result = visit(&mapping, context);

@@ -8,8 +8,8 @@
  * ID. Only the user of this program may write in the directory; an entry that is damaged, or of
  * another version, is not used.
  */
-#ifndef MEMSCOPE_CAPTURE_STACKS_FILE_CACHE_H
-#define MEMSCOPE_CAPTURE_STACKS_FILE_CACHE_H
+#ifndef MEMSCOPE_CAPTURE_FILE_CACHE_H
+#define MEMSCOPE_CAPTURE_FILE_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,4 +64,4 @@ int file_cache_get(const struct file_cache *cache, const struct file_cache_kind 
 void file_cache_put(const struct file_cache *cache, const struct file_cache_kind *kind,
 		    const struct file_cache_file *file, const void *items, size_t count);
 
-#endif /* MEMSCOPE_CAPTURE_STACKS_FILE_CACHE_H */
+#endif /* MEMSCOPE_CAPTURE_FILE_CACHE_H */

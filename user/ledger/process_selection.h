@@ -2,8 +2,8 @@
 /*
  * Which processes a command is about, by who they are: all of what is asked for must be so.
  */
-#ifndef MEMSCOPE_REPORT_PROCESS_SELECTION_H
-#define MEMSCOPE_REPORT_PROCESS_SELECTION_H
+#ifndef MEMSCOPE_LEDGER_PROCESS_SELECTION_H
+#define MEMSCOPE_LEDGER_PROCESS_SELECTION_H
 
 #include <stdbool.h>
 
@@ -41,4 +41,4 @@ bool process_selection_may_have(const struct process_selection *selection,
 /* Appends "user bob, container 0123": what is asked for, as it was written. */
 void process_selection_append(struct string *out, const struct process_selection *selection);
 
-#endif /* MEMSCOPE_REPORT_PROCESS_SELECTION_H */
+#endif /* MEMSCOPE_LEDGER_PROCESS_SELECTION_H */

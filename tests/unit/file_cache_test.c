@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/file_cache.h"
@@ -257,6 +258,97 @@ static void test_the_least_used_makes_room(void **state)
 	assert_int_equal(get(4), 0);
 }
 
+/* An entry that says that a file has nothing: of one item. */
+static void put_small(uint64_t inode, time_t used)
+{
+	const struct file_cache_file file = file_of(inode);
+	const struct item item = { 0 };
+	char name[32];
+
+	file_cache_put(&cache, &kind, &file, &item, 1);
+	snprintf(name, sizeof(name), "7-%llx", (unsigned long long)inode);
+	age(name, used);
+}
+
+static bool is_there(uint64_t inode)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "7-%llx", (unsigned long long)inode);
+	return !faccessat(cache.directory, name, F_OK, 0);
+}
+
+static size_t count_entries(void)
+{
+	size_t count = 0;
+	uint64_t inode;
+
+	for (inode = 0; inode < 2000; inode++)
+		count += is_there(inode);
+	return count;
+}
+
+/* They were used last, and yet they go: to find them out again takes the least. */
+static void test_of_too_many_the_small_ones_make_room(void **state)
+{
+	uint64_t inode;
+
+	(void)state;
+	cache.most_bytes = 100 << 20;
+	put(1);
+	put(2);
+	age("7-1", 1000);
+	age("7-2", 1000);
+	for (inode = 3; inode <= 1024; inode++)
+		put_small(inode, (time_t)(2000 + inode));
+	assert_int_equal(count_entries(), 1024);
+	put_small(1500, 9000);
+	assert_int_equal(count_entries(), 1024 / 8 * 7 + 1);
+	assert_true(is_there(1));
+	assert_true(is_there(2));
+	assert_true(is_there(1500));
+	/* Those that were not used for longest. */
+	assert_false(is_there(3));
+	assert_false(is_there(3 + 127));
+	assert_true(is_there(3 + 128));
+}
+
+static void test_of_too_large_ones_an_eighth_makes_room(void **state)
+{
+	const uint64_t each = sizeof(struct item) * ITEMS + 300;
+	uint64_t inode;
+	char name[32];
+
+	(void)state;
+	cache.most_bytes = 16 * each;
+	put_small(100, 500);
+	for (inode = 1; inode <= 16; inode++) {
+		put(inode);
+		snprintf(name, sizeof(name), "7-%llx", (unsigned long long)inode);
+		age(name, (time_t)(1000 + inode));
+	}
+	put(17);
+	assert_true(is_there(17));
+	assert_false(is_there(1));
+	assert_false(is_there(2));
+	assert_true(is_there(3));
+	/* It would have made no room. */
+	assert_true(is_there(100));
+}
+
+/* Only such small ones, in a small directory. */
+static void test_small_ones_make_room_too(void **state)
+{
+	uint64_t inode;
+
+	(void)state;
+	cache.most_bytes = 3000;
+	for (inode = 1; inode <= 30; inode++)
+		put_small(inode, (time_t)(1000 + inode));
+	assert_false(is_there(1));
+	assert_true(is_there(30));
+}
+
 /* Who serves a file himself can say of it what he likes. */
 static void test_only_file_systems_of_the_kernel_count(void **state)
 {
@@ -311,6 +403,51 @@ static void test_small_files_and_no_directory(void **state)
 	file_cache_close(&none);
 }
 
+/* Of a small file, nothing is read but its size. */
+static void test_the_size_is_asked_first(void **state)
+{
+	const int program = open("/proc/self/exe", O_RDONLY), fd = memfd_create("test", 0);
+	struct file_cache_file file;
+	struct file_cache none = { .directory = -1 };
+	char bytes[65536];
+
+	(void)state;
+	assert_int_equal(read(program, bytes, sizeof(bytes)), sizeof(bytes));
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	assert_false(file_cache_may_keep(&cache, &file, fd));
+	assert_int_equal(file.type, 0);
+	assert_string_equal(file.build_id, "");
+	assert_int_equal(ftruncate(fd, FILE_CACHE_LEAST_BYTES), 0);
+	assert_true(file_cache_may_keep(&cache, &file, fd));
+	assert_int_equal(file.type, TMPFS_MAGIC);
+	assert_int_equal(strlen(file.build_id), 40);
+	assert_false(file_cache_may_keep(&none, &file, fd));
+	assert_false(file_cache_may_keep(&cache, &file, -1));
+	close(program);
+	close(fd);
+}
+
+static void test_a_file_that_changes_meanwhile(void **state)
+{
+	const int fd = memfd_create("test", 0);
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct file_cache_file file;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 1000), 0);
+	assert_int_equal(file_cache_describe(&file, fd), 0);
+	assert_true(file_cache_is_unchanged(&file, fd));
+	/* The times of files have the steps of the kernel's clock. */
+	nanosleep(&pause, NULL);
+	assert_int_equal(pwrite(fd, "x", 1, 0), 1);
+	assert_false(file_cache_is_unchanged(&file, fd));
+	assert_int_equal(file_cache_describe(&file, fd), 0);
+	file.status.st_size++;
+	assert_false(file_cache_is_unchanged(&file, fd));
+	assert_false(file_cache_is_unchanged(&file, -1));
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +460,13 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_link_is_not_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_least_used_makes_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_of_too_many_the_small_ones_make_room, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_of_too_large_ones_an_eighth_makes_room, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_small_ones_make_room_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_size_is_asked_first, setup, teardown),
+		cmocka_unit_test(test_a_file_that_changes_meanwhile),
 		cmocka_unit_test_setup_teardown(test_only_file_systems_of_the_kernel_count, setup,
 						teardown),
 		cmocka_unit_test(test_a_file_is_described),

@@ -17,10 +17,12 @@
 #include <xxhash.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "elf/elf_image.h"
 
 #define MAGIC "MSTABLE"
-#define MAX_ENTRIES 1024
+#define MAX_ENTRIES 1024ul
+#define SMALL_BYTES 512 /* what an entry has that says that a file has nothing, or one thing */
 #define NAME_BYTES 64
 
 /* The items follow. */
@@ -136,65 +138,149 @@ static bool is_kernels_own(uint64_t type)
 	return false;
 }
 
+static bool is_worth(const struct file_cache_file *file)
+{
+	return S_ISREG(file->status.st_mode) && file->status.st_size >= FILE_CACHE_LEAST_BYTES;
+}
+
 bool file_cache_wants(const struct file_cache *cache, const struct file_cache_file *file)
 {
-	return cache->directory >= 0 && S_ISREG(file->status.st_mode) &&
-	       file->status.st_size >= FILE_CACHE_LEAST_BYTES &&
+	return cache->directory >= 0 && is_worth(file) &&
 	       (!file->type || (is_kernels_own(file->type) && file->build_id[0]));
 }
 
-struct content {
-	uint64_t bytes, entries;
-	char oldest[NAME_MAX + 1]; /* "": there are none */
-	uint64_t used_ns;
+bool file_cache_may_keep(const struct file_cache *cache, struct file_cache_file *file, int fd)
+{
+	*file = (struct file_cache_file){ 0 };
+	return cache->directory >= 0 && !fstat(fd, &file->status) && is_worth(file) &&
+	       !file_cache_describe(file, fd) && file_cache_wants(cache, file);
+}
+
+bool file_cache_is_unchanged(const struct file_cache_file *file, int fd)
+{
+	struct stat after;
+
+	return !fstat(fd, &after) && after.st_size == file->status.st_size &&
+	       !memcmp(&after.st_ctim, &file->status.st_ctim, sizeof(after.st_ctim));
+}
+
+/* ---- room for entries ------------------------------------------------------------------------ */
+
+struct entry {
+	char name[NAME_MAX + 1];
+	uint64_t bytes, used_ns;
 };
 
-static void look_at(struct content *content, int directory, const char *name)
+struct content {
+	struct entry *entries; /* NULL: there are none */
+	size_t count, capacity;
+	size_t left; /* of the entries, with this many bytes */
+	uint64_t left_bytes;
+};
+
+static int add_entry(struct content *content, int directory, const char *name)
 {
+	struct entry *entry;
 	struct stat status;
 
 	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
-		return;
-	content->bytes += (uint64_t)status.st_size;
-	content->entries++;
-	if (content->oldest[0] && ns_of(&status.st_mtim) >= content->used_ns)
-		return;
-	content->used_ns = ns_of(&status.st_mtim);
-	snprintf(content->oldest, sizeof(content->oldest), "%s", name);
+		return 0;
+	if (memory_grow(&content->entries, &content->capacity, content->count + 1, sizeof(*entry)))
+		return -ENOMEM;
+	entry = &content->entries[content->count++];
+	*entry = (struct entry){ .bytes = (uint64_t)status.st_size,
+				 .used_ns = ns_of(&status.st_mtim) };
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+	content->left++;
+	content->left_bytes += entry->bytes;
+	return 0;
 }
 
-static struct content read_content(int directory)
+/* The caller frees the entries, whatever is returned: 0 or -errno. */
+static int read_content(struct content *content, int directory)
 {
-	struct content content = { 0 };
 	const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
+	int err = 0;
 
+	*content = (struct content){ 0 };
 	if (!listing) {
+		err = -errno;
 		if (fd >= 0)
 			close(fd);
-		return content;
+		return err;
 	}
-	while ((entry = readdir(listing)))
-		look_at(&content, directory, entry->d_name);
+	while (!err && (entry = readdir(listing)))
+		err = add_entry(content, directory, entry->d_name);
 	closedir(listing);
-	return content;
+	return err;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
+}
+
+/* Removes those that were not used for longest, of the small or of the large ones. */
+static void forget(const struct file_cache *cache, struct content *content, bool small,
+		   uint64_t most, uint64_t most_bytes)
+{
+	size_t i;
+
+	for (i = 0; i < content->count; i++) {
+		struct entry *entry = &content->entries[i];
+
+		if (content->left <= most && content->left_bytes <= most_bytes)
+			return;
+		if (!entry->name[0] || (entry->bytes <= SMALL_BYTES) != small ||
+		    unlinkat(cache->directory, entry->name, 0))
+			continue;
+		entry->name[0] = '\0';
+		content->left--;
+		content->left_bytes -= entry->bytes;
+	}
+}
+
+/*
+ * Many at once, for to look at all of them takes longer than to remove them. If there are too many,
+ * those from which little was found out go first; if they are too large, those would make no room.
+ */
+static void forget_some(const struct file_cache *cache, struct content *content, uint64_t bytes)
+{
+	uint64_t most_bytes = cache->most_bytes / 8 * 7;
+
+	if (most_bytes > cache->most_bytes - bytes)
+		most_bytes = cache->most_bytes - bytes;
+	qsort(content->entries, content->count, sizeof(*content->entries), by_use);
+	if (content->left >= MAX_ENTRIES) {
+		forget(cache, content, true, MAX_ENTRIES / 8 * 7, UINT64_MAX);
+		forget(cache, content, false, MAX_ENTRIES / 8 * 7, UINT64_MAX);
+	}
+	if (content->left_bytes > cache->most_bytes - bytes) {
+		forget(cache, content, false, UINT64_MAX, most_bytes);
+		forget(cache, content, true, UINT64_MAX, most_bytes);
+	}
 }
 
 /* Returns whether there is room for so many bytes now. */
 static bool make_room(const struct file_cache *cache, uint64_t bytes)
 {
 	struct content content;
+	bool is_room = false;
 
 	if (bytes > cache->most_bytes)
 		return false;
-	for (;;) {
-		content = read_content(cache->directory);
-		if (content.entries < MAX_ENTRIES && content.bytes <= cache->most_bytes - bytes)
-			return true;
-		if (!content.oldest[0] || unlinkat(cache->directory, content.oldest, 0))
-			return false;
+	if (!read_content(&content, cache->directory)) {
+		if (content.count)
+			forget_some(cache, &content, bytes);
+		is_room = content.left < MAX_ENTRIES &&
+			  content.left_bytes <= cache->most_bytes - bytes;
 	}
+	free(content.entries);
+	return is_room;
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */

@@ -45,6 +45,15 @@ int file_cache_describe(struct file_cache_file *file, int fd);
 /* Whether what is known of a file is worth to be kept, and may be. */
 bool file_cache_wants(const struct file_cache *cache, const struct file_cache_file *file);
 
+/*
+ * Both of a file that is open; its size comes first: of most files, which are small, nothing is
+ * read. `*file` can be used if this is so.
+ */
+bool file_cache_may_keep(const struct file_cache *cache, struct file_cache_file *file, int fd);
+
+/* Whether it is as it was when it was described: what was read since is worth to be kept. */
+bool file_cache_is_unchanged(const struct file_cache_file *file, int fd);
+
 /* What is kept of files: equal items, of which there is at least one. */
 struct file_cache_kind {
 	const char *suffix; /* of the entries' names */
@@ -60,7 +69,10 @@ struct file_cache_kind {
 int file_cache_get(const struct file_cache *cache, const struct file_cache_kind *kind,
 		   const struct file_cache_file *file, void **items, size_t *count);
 
-/* The entries that were not used for longest make room. What fails is logged for debugging. */
+/*
+ * The entries that were not used for longest make room, an eighth of all that there may be; where
+ * there are too many, the smallest ones do first. What fails is logged for debugging.
+ */
 void file_cache_put(const struct file_cache *cache, const struct file_cache_kind *kind,
 		    const struct file_cache_file *file, const void *items, size_t count);
 

@@ -375,14 +375,6 @@ static bool is_wanted(const char *name, void *context)
 	return wanted_names_may_have(reading->names, name);
 }
 
-static bool is_unchanged(int fd, const struct file_cache_file *file)
-{
-	struct stat after;
-
-	return !fstat(fd, &after) && after.st_size == file->status.st_size &&
-	       !memcmp(&after.st_ctim, &file->status.st_ctim, sizeof(after.st_ctim));
-}
-
 /* From what was kept, or else from the file; and then what is found is kept. */
 static int each_function(struct dump_input *reading, const struct library_cache *cache,
 			 struct elf_contents *contents)
@@ -390,8 +382,7 @@ static int each_function(struct dump_input *reading, const struct library_cache 
 	const uint64_t digest = reading->names->digest;
 	struct file_cache_file file;
 	const bool keeps = cache->kept && !reading->names->by_file &&
-			   !file_cache_describe(&file, reading->fd) &&
-			   file_cache_wants(cache->kept, &file);
+			   file_cache_may_keep(cache->kept, &file, reading->fd);
 	int err = -ENOENT;
 
 	if (keeps)
@@ -402,7 +393,8 @@ static int each_function(struct dump_input *reading, const struct library_cache 
 		return err;
 	}
 	err = elf_each_function_named(reading->fd, is_wanted, add_function, reading, contents);
-	if (keeps && !err && !reading->library->markers_count && is_unchanged(reading->fd, &file))
+	if (keeps && !err && !reading->library->markers_count &&
+	    file_cache_is_unchanged(&file, reading->fd))
 		kept_functions_put(cache->kept, &file, digest, &reading->found, contents);
 	return err;
 }

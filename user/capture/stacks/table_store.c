@@ -157,9 +157,7 @@ static int get_kept(const struct table_store *store, const struct file_cache_fil
 static int read_table(struct table_store *store, int fd, struct unwind_table *table, bool *kept)
 {
 	struct file_cache_file before;
-	struct stat after;
-	const bool wanted =
-		!file_cache_describe(&before, fd) && file_cache_wants(&store->cache, &before);
+	const bool wanted = file_cache_may_keep(&store->cache, &before, fd);
 	int err;
 
 	*kept = wanted && !get_kept(store, &before, table);
@@ -168,12 +166,9 @@ static int read_table(struct table_store *store, int fd, struct unwind_table *ta
 	if (wanted)
 		file_reader_renew(store->reader);
 	err = file_reader_unwind(store->reader, fd, table);
-	if (err || !wanted || fstat(fd, &after))
-		return err;
-	if (after.st_size == before.status.st_size &&
-	    !memcmp(&after.st_ctim, &before.status.st_ctim, sizeof(after.st_ctim)))
+	if (!err && wanted && file_cache_is_unchanged(&before, fd))
 		file_cache_put(&store->cache, &tables, &before, table->rows, table->count);
-	return 0;
+	return err;
 }
 
 static void make(struct table_store *store, const struct order *order)

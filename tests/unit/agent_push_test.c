@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/push_queue.h"
@@ -140,6 +142,25 @@ static void large_ones_are_bounded(void **unused)
 /* ---- the file in which batches wait ---------------------------------------------------------- */
 
 static char directory[] = "/tmp/push-XXXXXX";
+static size_t pauses, renames;
+static bool renames_nothing;
+
+/* In place of the C library's: so that a test need not wait. */
+int nanosleep(const struct timespec *duration, struct timespec *rest)
+{
+	(void)duration;
+	(void)rest;
+	pauses++;
+	return 0;
+}
+
+int renameat(int from_directory, const char *from, int to_directory, const char *to)
+{
+	renames++;
+	if (renames_nothing)
+		return 0;
+	return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, 0);
+}
 
 static void path_of(char path[PATH_MAX], const char *name)
 {
@@ -340,6 +361,80 @@ static void another_file_is_set_aside(void **unused)
 	close(fd);
 }
 
+/* What another process has is waited for once, and stays where it is. */
+static void another_process_has_the_file(void **unused)
+{
+	const int owner = push_file_open(directory, "queue");
+	char path[PATH_MAX];
+	int fd;
+
+	(void)unused;
+	assert_true(owner >= 0);
+	pauses = 0;
+	assert_int_equal(push_file_open(directory, "queue"), -EWOULDBLOCK);
+	assert_int_equal(pauses, 50);
+	path_of(path, "queue.damaged");
+	assert_int_equal(access(path, F_OK), -1);
+	close(owner);
+	fd = push_file_open(directory, "queue");
+	assert_true(fd >= 0);
+	assert_int_equal(pauses, 50);
+	close(fd);
+}
+
+/* As if another program put it there again each time. */
+static void what_is_always_something_else_is_given_up(void **unused)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	(void)unused;
+	path_of(path, "queue");
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "other", 5), 5);
+	close(fd);
+	pauses = renames = 0;
+	renames_nothing = true;
+	assert_int_equal(push_file_open(directory, "queue"), -ESTALE);
+	renames_nothing = false;
+	assert_int_equal(renames, 3);
+	assert_int_equal(pauses, 0);
+}
+
+/* The file has room for more than the queue: of these, the newest stay. */
+static void the_oldest_of_what_is_kept_are_dropped(void **unused)
+{
+	const size_t large = PUSH_QUEUE_BYTES / 4;
+	static struct push_queue queue;
+	static struct push_file file;
+	size_t damaged, i;
+	int fd = push_file_open(directory, "queue"), batch;
+
+	(void)unused;
+	assert_int_equal(push_file_read(&file, fd, &damaged), 0);
+	for (i = 0; i < 6; i++) {
+		batch = batch_of('a' + (char)i, i ? large : 100);
+		assert_true(push_file_put(&file, i + 1, batch, i ? large : 100) >= 0);
+		close(batch);
+	}
+	close(fd);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(damaged, 0);
+	assert_int_equal(queue.dropped, 2);
+	assert_int_equal(queue.count, 4);
+	assert_int_equal(queue.bytes, 4 * large);
+	assert_int_equal(queue.number, 6);
+	close(fd);
+	fd = restore(&queue, &damaged);
+	assert_int_equal(damaged, 0);
+	assert_int_equal(queue.dropped, 0);
+	for (i = 2; i < 6; i++) {
+		assert_batch(&queue, 'a' + (char)i, large);
+		push_queue_remove(&queue);
+	}
+	close(fd);
+}
+
 static void what_the_disk_does_not_take_stays_in_memory(void **unused)
 {
 	const struct rlimit none = { PUSH_FILE_BATCHES_AT + 1000, RLIM_INFINITY };
@@ -381,6 +476,12 @@ int main(void)
 						end_directory),
 		cmocka_unit_test_setup_teardown(another_file_is_set_aside, begin_directory,
 						end_directory),
+		cmocka_unit_test_setup_teardown(another_process_has_the_file, begin_directory,
+						end_directory),
+		cmocka_unit_test_setup_teardown(what_is_always_something_else_is_given_up,
+						begin_directory, end_directory),
+		cmocka_unit_test_setup_teardown(the_oldest_of_what_is_kept_are_dropped,
+						begin_directory, end_directory),
 		cmocka_unit_test_setup_teardown(what_the_disk_does_not_take_stays_in_memory,
 						begin_directory, end_directory),
 	};

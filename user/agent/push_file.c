@@ -128,7 +128,10 @@ static int set_aside(const char *path)
 	return err;
 }
 
-/* Returns -EAGAIN if another one is to be opened. */
+/*
+ * Returns -ESTALE if another one is to be opened, and -EWOULDBLOCK, which is -EAGAIN, if another
+ * process has it.
+ */
 static int check(int fd, const char *path)
 {
 	bool is_new;
@@ -144,7 +147,7 @@ static int check(int fd, const char *path)
 	log_warning("%s is damaged, of another version or something else: now %s.damaged; metrics"
 		    " in it are not sent",
 		    path, path);
-	return -EAGAIN;
+	return -ESTALE;
 }
 
 int push_file_open(const char *directory, const char *name)
@@ -154,8 +157,8 @@ int push_file_open(const char *directory, const char *name)
 
 	string_append_format(&path, "%s/%s", directory, name);
 	string_append_char(&path, '\0');
-	fd = path.failed ? -ENOMEM : -EAGAIN;
-	for (tries = 0; fd == -EAGAIN && tries < 3; tries++) {
+	fd = path.failed ? -ENOMEM : -ESTALE;
+	for (tries = 0; fd == -ESTALE && tries < 3; tries++) {
 		fd = place_open_both(path.bytes);
 		err = fd < 0 ? 0 : check(fd, path.bytes);
 		if (err) {
@@ -165,6 +168,10 @@ int push_file_open(const char *directory, const char *name)
 	}
 	if (fd == -EWOULDBLOCK)
 		log_error("%s: another process has it", path.bytes);
+	else if (fd == -ESTALE)
+		log_error("%s: something else is there again as soon as it was set aside: find the"
+			  " program that puts it there",
+			  path.bytes);
 	else if (fd < 0)
 		log_error("%s: %s", path.failed ? name : path.bytes, place_error(fd));
 	string_fini(&path);

@@ -28,7 +28,7 @@
 #define ANSWER_NS (15 * SECOND_NS) /* the capture's children have less */
 #define BACKOFF_LEAST_NS SECOND_NS
 #define BACKOFF_MOST_NS (60 * SECOND_NS)
-#define LAST_NS (5 * SECOND_NS) /* the agent ends: what is not sent by then is lost */
+#define LAST_NS (5 * SECOND_NS) /* the agent ends: what is not sent by then stays in the file */
 #define RETRY_AFTER_MOST 600    /* seconds: a receiver's wish is followed so far */
 #define ERROR_BYTES 256         /* as libcurl has it */
 
@@ -492,7 +492,7 @@ static void restore(struct push *push)
 	int err = push_queue_restore(&push->queue, push->options->file, &damaged);
 
 	push->counts.damaged = damaged;
-	push->counts.restored = push->queue.count;
+	push->counts.restored = push->queue.count + push->queue.dropped;
 	if (err)
 		log_error("cannot read what was kept for %s: %s; metrics are kept in memory only",
 			  push->options->url, strerror(-err));
@@ -500,6 +500,13 @@ static void restore(struct push *push)
 		log_warning("%zu interval%s of metrics that %s kept for %s %s damaged, and lost",
 			    damaged, damaged == 1 ? "" : "s", damaged == 1 ? "was" : "were",
 			    push->options->url, damaged == 1 ? "is" : "are");
+	if (push->queue.dropped)
+		log_warning("%llu interval%s of metrics that %s kept for %s %s dropped: there is no"
+			    " room for so many",
+			    (unsigned long long)push->queue.dropped,
+			    push->queue.dropped == 1 ? "" : "s",
+			    push->queue.dropped == 1 ? "was" : "were", push->options->url,
+			    push->queue.dropped == 1 ? "is" : "are");
 	if (push->queue.count)
 		log_info("%zu interval%s of metrics from before %s still to be sent to %s",
 			 push->queue.count, push->queue.count == 1 ? "" : "s",

@@ -115,28 +115,50 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Sorts what the file has; returns how many there are. */
+static size_t list_kept(const struct push_file *file, struct kept kept[PUSH_FILE_PLACES])
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < PUSH_FILE_PLACES; i++)
+		if (file->places[i].number)
+			kept[count++] = (struct kept){ file->places[i].number, (int)i };
+	qsort(kept, count, sizeof(*kept), by_number);
+	return count;
+}
+
+/* From the newest one back, as long as there is room for them. Returns the first of these. */
+static size_t first_that_stays(const struct push_file *file, const struct kept *kept, size_t count)
+{
+	uint64_t bytes = 0;
+
+	while (count) {
+		bytes += file->places[kept[count - 1].place].bytes;
+		if (bytes > PUSH_QUEUE_BYTES)
+			break;
+		count--;
+	}
+	return count;
+}
+
 int push_queue_restore(struct push_queue *queue, int fd, size_t *damaged)
 {
 	struct kept kept[PUSH_FILE_PLACES];
-	size_t i, count = 0;
+	size_t i, count, first;
 	int err = push_file_read(&queue->file, fd, damaged);
 
 	if (err) {
 		queue->file.fd = -1;
 		return err;
 	}
-	for (i = 0; i < PUSH_FILE_PLACES; i++)
-		if (queue->file.places[i].number)
-			kept[count++] = (struct kept){ queue->file.places[i].number, (int)i };
-	qsort(kept, count, sizeof(*kept), by_number);
-	for (i = 0; i < count; i++) {
+	count = list_kept(&queue->file, kept);
+	first = first_that_stays(&queue->file, kept, count);
+	for (i = 0; i < first; i++)
+		push_file_remove(&queue->file, (size_t)kept[i].place);
+	queue->dropped += first;
+	for (; i < count; i++) {
 		const struct push_file_place *place = &queue->file.places[kept[i].place];
 
-		if (queue->bytes + place->bytes > PUSH_QUEUE_BYTES) {
-			push_file_remove(&queue->file, (size_t)kept[i].place);
-			++*damaged;
-			continue;
-		}
 		*at(queue, queue->count++) = (struct push_batch){ .fd = fd,
 								  .offset = place->offset,
 								  .bytes = place->bytes,

@@ -39,8 +39,8 @@ void push_queue_init(struct push_queue *queue);
 
 /*
  * Goes on with what is in a file that push_file_open() has opened, which the queue does not close.
- * Batches that are damaged, or that there is no room for, are removed and counted. Returns 0 or
- * -errno: then there is no file.
+ * Batches that are damaged are removed and counted in `*damaged`; the oldest ones, if there is no
+ * room for all, are dropped. Returns 0 or -errno: then there is no file.
  */
 int push_queue_restore(struct push_queue *queue, int fd, size_t *damaged);
 

@@ -32,7 +32,10 @@
 #define MS_NV_IMPORT_OBJECTS_PARENT 0x04
 #define MS_NV_IMPORT_OBJECTS_HANDLE 0x08
 
-/* Of /dev/nvidia-uvm, which is dynamic: of a file that said that it is ready; 0: not known. */
+/*
+ * Of /dev/nvidia-uvm, which is dynamic; 0: not known. Then it is that of the first file that says
+ * that it is ready, which any process can make up: user space corrects it when it knows better.
+ */
 __u32 uvm_major = 0;
 
 /* clang-format off */
@@ -318,8 +321,13 @@ static __always_inline void range_report(const struct ms_ioctl *row, __u64 argum
 
 	record.status = user_u32(argument, row->status, &failed);
 	if (row->action == MS_RANGE_READY) {
-		if (!record.status && !failed)
-			uvm_major = thread->ioctl_file;
+		thread->ioctl_file = 0; /* it has stood for the device */
+		if (uvm_major)
+			return;
+		if (failed)
+			unread_report(thread);
+		else if (!record.status)
+			uvm_major = record.file;
 		return;
 	}
 	record.base = user_u64_if(argument, row->base, &failed);

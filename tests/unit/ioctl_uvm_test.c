@@ -258,6 +258,24 @@ static void test_the_device_is_known_by_its_first_ioctl(void **state)
 	assert_int_equal(uvm_major, UVM_MAJOR);
 	put_range(16 * MIB);
 	assert_true(decode(UVM_FD, CREATE, ARGUMENT, 0));
+	/* A file of another device that answers the same changes nothing. */
+	clear();
+	decoder.inodes[UVM_FD].i_rdev = (UVM_MAJOR + 1) << 20;
+	assert_false(decode(UVM_FD, INITIALIZE, ARGUMENT, 0));
+	assert_int_equal(uvm_major, UVM_MAJOR);
+}
+
+/* What is made by it is not seen then. If the device is known anyway, all is well. */
+static void test_a_first_ioctl_that_cannot_be_read(void **state)
+{
+	(void)state;
+	begin(MS_DRIVER(580, 65, 6));
+	assert_false(decode(UVM_FD, INITIALIZE, ARGUMENT + BYTES - 8, 0));
+	uvm_major = 0;
+	assert_true(decode(UVM_FD, INITIALIZE, ARGUMENT + BYTES - 8, 0));
+	assert_int_equal(decoder.record.action, MS_OBJECT_UNREAD);
+	assert_int_equal(decoder.record.file, 0);
+	assert_int_equal(uvm_major, 0);
 }
 
 static void test_what_is_none_of_its_ioctls(void **state)
@@ -363,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_frees_of_two_generations),
 		cmocka_unit_test(test_a_device),
 		cmocka_unit_test(test_the_device_is_known_by_its_first_ioctl),
+		cmocka_unit_test(test_a_first_ioctl_that_cannot_be_read),
 		cmocka_unit_test(test_what_is_none_of_its_ioctls),
 		cmocka_unit_test(test_exports_and_imports),
 		cmocka_unit_test(test_other_commands),

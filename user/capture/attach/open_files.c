@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "host/nvidia_files.h"
 #include "open_files.skel.h"
 
 #define FILES_AT_ONCE 512
@@ -65,12 +66,16 @@ int open_files_read(const struct open_files *open, struct map *files)
 
 int open_files_load(struct open_files *open, const struct programs *programs)
 {
-	uint32_t uvm_major;
+	const uint32_t known = nvidia_majors_read().uvm;
+	uint32_t *uvm_major;
 	const struct ms_settings *settings = programs_settings(programs, &uvm_major);
 	const int err = open->skeleton ? 0 : load(open, settings);
 
+	/* What a process has said may be wrong, or of a module that has been loaded again since. */
+	if (known)
+		*uvm_major = known;
 	if (!err)
-		open->skeleton->bss->uvm_major = uvm_major;
+		open->skeleton->bss->uvm_major = *uvm_major;
 	return err;
 }
 

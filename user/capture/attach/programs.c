@@ -384,9 +384,9 @@ int programs_asking_fd(const struct programs *programs)
 	return bpf_map__fd(programs->skeleton->maps.ms_asking);
 }
 
-const struct ms_settings *programs_settings(const struct programs *programs, uint32_t *uvm_major)
+const struct ms_settings *programs_settings(const struct programs *programs, uint32_t **uvm_major)
 {
-	*uvm_major = programs->skeleton->bss->uvm_major;
+	*uvm_major = &programs->skeleton->bss->uvm_major;
 	return (const struct ms_settings *)&programs->skeleton->rodata->settings;
 }
 

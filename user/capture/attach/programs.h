@@ -115,8 +115,11 @@ const __u64 *programs_launch_keys(const struct programs *programs);
 int programs_stack_ranges_fd(const struct programs *programs);
 int programs_unwind_tables_fd(const struct programs *programs);
 
-/* What they were loaded with; and the major number of /dev/nvidia-uvm, 0 if it is not known. */
-const struct ms_settings *programs_settings(const struct programs *programs, uint32_t *uvm_major);
+/*
+ * What they were loaded with; and where they have the major number of /dev/nvidia-uvm: 0 if it is
+ * not known, or what a traced process has said, which may be wrong.
+ */
+const struct ms_settings *programs_settings(const struct programs *programs, uint32_t **uvm_major);
 
 /* The map of processes that are listened to: pid -> struct ms_asking. */
 int programs_asking_fd(const struct programs *programs);

@@ -325,10 +325,13 @@ static void test_files_by_which_objects_go(void **state)
 	state_fini(&s.state);
 }
 
-/* Then it is said that the account is not exact; it is that of the process that asked. */
+/*
+ * Then it is said that the account is not exact: that of the process that asked, and of any that
+ * made clients by the file, for one of which it may have been.
+ */
 static void test_ioctls_that_could_not_be_read(void **state)
 {
-	union record unread = record_object(0, 0);
+	union record unread = record_object(0, 0), client;
 	struct scenario s = { 0 };
 
 	(void)state;
@@ -336,13 +339,19 @@ static void test_ioctls_that_could_not_be_read(void **state)
 	apply(&s, asked_by(RECORD_PID, 1, 10, 7));
 	assert_false(process_counters_are_inexact(first_process(&s)->counters));
 	unread.object.action = MS_OBJECT_UNREAD;
-	unread.object.file = 7;
+	unread.object.file = 8;
 	apply(&s, unread);
 	unread.event.pid = unread.event.tid = CHILD;
 	apply(&s, unread);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNREAD_IOCTLS], 1);
+	/* Once, however many clients there are. */
+	client = client_record(7);
+	client.object.object = CLIENT + 1;
+	apply(&s, client);
+	unread.object.file = 7;
 	apply(&s, unread);
 	assert_held(&s, 1, 10);
-	assert_int_equal(first_process(&s)->counters[COUNTER_UNREAD_IOCTLS], 1);
+	assert_int_equal(first_process(&s)->counters[COUNTER_UNREAD_IOCTLS], 2);
 	assert_true(process_counters_are_inexact(first_process(&s)->counters));
 	assert_int_equal(state_find(&s.state, CHILD, first_process(&s)->start_ns)
 				 ->counters[COUNTER_UNREAD_IOCTLS],
@@ -368,7 +377,9 @@ static void test_work_that_is_too_much(void **state)
 	record.object.action = MS_OBJECT_CLOSED;
 	apply(&s, record);
 	assert_held(&s, 1, 20);
-	assert_int_equal(find(&s, CHILD)->counters[COUNTER_OTHER_DRIVER_OBJECTS], 2);
+	assert_int_equal(find(&s, CHILD)->counters[COUNTER_OTHER_DRIVER_OBJECTS], 1);
+	assert_int_equal(find(&s, CHILD)->counters[COUNTER_UNFOLLOWED_FILES], 1);
+	assert_true(process_counters_are_inexact(find(&s, CHILD)->counters));
 	find(&s, CHILD)->effort = 0;
 	apply(&s, record);
 	assert_held(&s, 0, 0);

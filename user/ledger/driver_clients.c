@@ -247,7 +247,7 @@ static int close_file(struct state *state, struct process *process, const struct
 	effort_advance(process, object->event.ts_ns);
 	if (!effort_pay(process,
 			clients->owners.capacity + ranges->created.count + ranges->mapped.count)) {
-		process->counters[COUNTER_OTHER_DRIVER_OBJECTS]++;
+		process->counters[COUNTER_UNFOLLOWED_FILES]++;
 		return 0;
 	}
 	driver_ranges_close(ranges, file);
@@ -271,6 +271,34 @@ static int close_file(struct state *state, struct process *process, const struct
 	return err;
 }
 
+/* ---- ioctls that could not be read ----------------------------------------------------------- */
+
+/* For whose client it was is not known: any other process that made one by the file is told. */
+static void tell_owners(struct state *state, struct process *process,
+			const struct ms_object *object)
+{
+	const struct map *owners = &state->driver_clients.owners;
+	const uint64_t asker = event_process_key(process->pid, process->start_ns);
+	struct map told = { 0 };
+	size_t slot;
+
+	effort_advance(process, object->event.ts_ns);
+	if (!object->file || !effort_pay(process, owners->capacity))
+		return;
+	for (slot = 0; slot < owners->capacity; slot++) {
+		const uint64_t owner = owners->slots[slot].value, *place;
+
+		if (!map_is_used(owners, slot) ||
+		    (uint32_t)map_key_at(owners, slot) != object->file || owner == asker ||
+		    map_get(&told, owner))
+			continue;
+		place = map_get(&state->by_identity, owner);
+		if (place && !map_set(&told, owner, 1))
+			((struct process *)(uintptr_t)*place)->counters[COUNTER_UNREAD_IOCTLS]++;
+	}
+	map_fini(&told);
+}
+
 int driver_clients_apply(struct state *state, struct process *process,
 			 const struct ms_event *record)
 {
@@ -284,7 +312,9 @@ int driver_clients_apply(struct state *state, struct process *process,
 		note(clients, process, object);
 	else if (object->action == MS_OBJECT_CLOSED)
 		end_clients(clients, process, false);
-	else if (object->action != MS_OBJECT_MISSED && object->action != MS_OBJECT_UNREAD)
+	else if (object->action == MS_OBJECT_UNREAD)
+		tell_owners(state, process, object);
+	else if (object->action != MS_OBJECT_MISSED)
 		process = owner_of(state, process, object);
 	if (frees_client(object))
 		remove_client(clients, key_of(object->object, object->file));

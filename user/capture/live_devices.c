@@ -52,6 +52,13 @@ static int feed_snapshot(struct live *live)
 	return err ? err : feed_processes(live, ts_ns);
 }
 
+/* Of one by whose files something was made it is said for each of them when they are closed. */
+static bool has_closed(const struct live *live, struct target *target, uint64_t now_ns)
+{
+	return !live_driver_files_has(live, target->pid) &&
+	       target_ioctl_closed(&live->targets, target, now_ns);
+}
+
 static bool any_has_closed(const struct live *live)
 {
 	const struct targets *targets = &live->targets;
@@ -59,7 +66,7 @@ static bool any_has_closed(const struct live *live)
 	size_t i;
 
 	for (i = 0; i < targets->count; i++)
-		if (target_ioctl_closed(targets, targets->targets[i], now_ns))
+		if (has_closed(live, targets->targets[i], now_ns))
 			return true;
 	return false;
 }
@@ -83,8 +90,7 @@ static int feed_closed(struct live *live)
 		struct target *target = targets->targets[i];
 		struct ms_object record;
 
-		if (!target_ioctl_closed(targets, target, now_ns) ||
-		    live_driver_files_has(live, target->pid))
+		if (!has_closed(live, target, now_ns))
 			continue;
 		target->ioctl.asked = false;
 		record = record_objects(target, MS_OBJECT_CLOSED, live->drained_ns);

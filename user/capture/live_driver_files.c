@@ -14,21 +14,9 @@
 #include "capture/records/records.h"
 #include "host/proc.h"
 
-#define MOST_FILES 65536
-#define OF_UVM 0x80000000u /* with a process' number: the file is of /dev/nvidia-uvm */
 #define PART_OF_TIME 100
 #define RETRY_NS 1000000000ull /* after a failure; twice as long after each further one */
 #define MOST_DOUBLINGS 6
-
-static uint64_t maker_of(uint32_t look, uint32_t pid)
-{
-	return (uint64_t)look << 32 | pid;
-}
-
-static pid_t maker_pid(uint64_t maker)
-{
-	return (pid_t)((uint32_t)maker & ~OF_UVM);
-}
 
 static bool makes_client(const struct ms_object *object)
 {
@@ -43,11 +31,15 @@ static bool makes_range(const struct ms_range *range)
 	       !range->status;
 }
 
-/* One that finds no place ends with its process. */
-static void note(struct live_driver_files *files, uint32_t file, uint32_t pid)
+/* Of one that finds no place it is noticed when its process has closed all. */
+static void note(struct live_driver_files *files, uint32_t file, uint32_t pid, bool uvm)
 {
-	if (file && files->makers.count < MOST_FILES)
-		map_set(&files->makers, file, maker_of(files->look, pid));
+	if (!file || file_makers_note(&files->makers, file, (pid_t)pid, uvm) || files->full_said)
+		return;
+	files->full_said = true;
+	log_warning("process %u uses very many files of NVIDIA's driver: what it holds is not exact"
+		    " if it closes some of them and keeps others",
+		    pid);
 }
 
 void live_driver_files_see(struct live *live, const struct ms_event *event)
@@ -59,21 +51,25 @@ void live_driver_files_see(struct live *live, const struct ms_event *event)
 	if (files->ended || feature_is_masked(live->options.features, FEATURE_OPEN_FILES))
 		return;
 	if (event->type == MS_TYPE_OBJECT && makes_client(object))
-		note(files, object->file, event->pid);
+		note(files, object->file, event->pid, false);
 	else if (event->type == MS_TYPE_RANGE && makes_range(range))
-		note(files, range->file, event->pid | OF_UVM);
+		note(files, range->file, event->pid, true);
 }
 
 bool live_driver_files_has(const struct live *live, pid_t pid)
 {
 	const struct live_driver_files *files = &live->driver_files;
-	const struct map *makers = &files->makers;
-	size_t slot;
 
-	for (slot = 0; !files->failures && slot < makers->capacity; slot++)
-		if (map_is_used(makers, slot) && maker_pid(makers->slots[slot].value) == pid)
-			return true;
-	return false;
+	return !files->failures && file_makers_has(&files->makers, pid);
+}
+
+/* ---- what a look asks and tells -------------------------------------------------------------- */
+
+static bool is_traced(pid_t pid, void *context)
+{
+	const struct live *live = context;
+
+	return targets_find(&live->targets, pid);
 }
 
 static int is_of_name(const struct proc_mapping *mapping, void *name)
@@ -81,74 +77,30 @@ static int is_of_name(const struct proc_mapping *mapping, void *name)
 	return strstr(mapping->path, name) != NULL;
 }
 
-/* A file that is mapped stays open; which one of its device's it is cannot be told. */
-static bool may_be_mapped(uint64_t maker)
+static bool maps(pid_t pid, bool of_uvm, void *context)
 {
 	static char control[] = "nvidiactl", uvm[] = "nvidia-uvm";
 
-	return proc_each_mapping(maker_pid(maker), is_of_name, maker & OF_UVM ? uvm : control) > 0;
+	(void)context;
+	return proc_each_mapping(pid, is_of_name, of_uvm ? uvm : control) > 0;
 }
 
 /* All that goes by the file ends. */
-static int feed(struct live *live, const struct target *target, uint32_t file, uint64_t ts_ns)
+static int feed(pid_t pid, uint32_t file, void *context)
 {
-	struct ms_object record = record_objects(target, MS_OBJECT_CLOSED, ts_ns);
+	struct live *live = context;
+	struct ms_object record = record_objects(targets_find(&live->targets, pid),
+						 MS_OBJECT_CLOSED, live->drained_ns);
 
 	record.file = file;
-	log_debug("process %d: a file of the driver is closed", target->pid);
+	log_debug("process %d: a file of the driver is closed", pid);
 	return live_feed(live, &record, sizeof(record));
-}
-
-/* Whether a client was made by one that is not open. */
-static bool any_closed(const struct map *makers, const struct map *open)
-{
-	size_t slot;
-
-	for (slot = 0; slot < makers->capacity; slot++)
-		if (map_is_used(makers, slot) && !map_get(open, map_key_at(makers, slot)))
-			return true;
-	return false;
-}
-
-/* One by which a client was made since that look began may have been opened since. */
-static int end_closed(struct live *live, const struct map *open)
-{
-	struct live_driver_files *files = &live->driver_files;
-	struct map *makers = &files->makers;
-	size_t slot = 0;
-
-	while (!live->err && slot < makers->capacity) {
-		const struct target *target;
-		const uint64_t *has_it;
-		uint64_t file, maker;
-
-		if (!map_is_used(makers, slot)) {
-			slot++;
-			continue;
-		}
-		file = map_key_at(makers, slot);
-		maker = makers->slots[slot].value;
-		target = targets_find(&live->targets, maker_pid(maker));
-		has_it = map_get(open, file);
-		/* Others may have made clients by it as well; who has it now stands for all. */
-		if (!target && has_it)
-			makers->slots[slot].value =
-				maker_of(0, (uint32_t)*has_it | ((uint32_t)maker & OF_UVM));
-		if (has_it || maker >> 32 == files->look || (target && may_be_mapped(maker))) {
-			slot++;
-			continue;
-		}
-		if (target)
-			feed(live, target, (uint32_t)file, live->drained_ns);
-		map_remove(makers, file); /* another one may lie there now */
-	}
-	return live->err;
 }
 
 void live_driver_files_forget(struct live *live)
 {
 	live->driver_files.ended = true;
-	map_fini(&live->driver_files.makers);
+	file_makers_fini(&live->driver_files.makers);
 	open_files_fini(&live->driver_files.open);
 }
 
@@ -163,6 +115,36 @@ static void note_failure(struct live_driver_files *files, int err, uint64_t now_
 	log_debug("which files are open cannot be seen: %s", strerror(-err));
 }
 
+/*
+ * Which are open. A walk over descriptors is no picture of one moment: a file that goes to another
+ * descriptor meanwhile (dup2, SCM_RIGHTS) may be at neither. What is missing is looked for twice.
+ */
+static int read_open(struct live_driver_files *files, struct map *open)
+{
+	const int err = open_files_read(&files->open, open);
+
+	if (err || !file_makers_any_closed(&files->makers, open))
+		return err;
+	return open_files_read(&files->open, open);
+}
+
+/* Returns how long it took, without what is done for others. */
+static uint64_t end_closed(struct live *live, const struct map *open)
+{
+	const struct file_makers_visitor visitor = { is_traced, maps, feed, live };
+	struct live_driver_files *files = &live->driver_files;
+	uint64_t began_ns;
+
+	if (!file_makers_any_closed(&files->makers, open))
+		return 0;
+	/* What was asked for by one before it was closed may still lie in the rings. */
+	live_drain(live);
+	began_ns = clock_monotonic_ns();
+	if (!live->err)
+		file_makers_end_closed(&files->makers, open, &visitor);
+	return clock_monotonic_ns() - began_ns;
+}
+
 int live_driver_files_look(struct live *live)
 {
 	struct live_driver_files *files = &live->driver_files;
@@ -170,25 +152,22 @@ int live_driver_files_look(struct live *live)
 	struct map open = { 0 };
 	int err;
 
-	if (!files->makers.count || now_ns < files->next_ns)
+	if (!files->makers.by_file.count || now_ns < files->next_ns)
 		return 0;
-	files->look++;
+	files->makers.look++;
 	err = open_files_load(&files->open, live->programs);
 	now_ns = clock_monotonic_ns(); /* it is loaded once, but looked at often */
 	if (!err)
-		err = open_files_read(&files->open, &open);
+		err = read_open(files, &open);
 	took_ns = clock_monotonic_ns() - now_ns;
-	files->next_ns = now_ns + PART_OF_TIME * took_ns;
 	log_debug("%zu files of the driver are open, %llu us", open.count,
 		  (unsigned long long)took_ns / 1000);
 	if (err) {
 		note_failure(files, err, now_ns);
 	} else {
 		files->failures = 0;
-		/* What was asked for by one before it was closed may still lie in the rings. */
-		if (any_closed(&files->makers, &open))
-			live_drain(live);
-		end_closed(live, &open);
+		took_ns += end_closed(live, &open);
+		files->next_ns = clock_monotonic_ns() + PART_OF_TIME * took_ns;
 	}
 	map_fini(&open);
 	return live->err;

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "capture/attach/open_files.h"
+#include "capture/file_makers.h"
 #include "capture/records/identity_record.h"
 #include "capture/records/kernel_names.h"
 #include "capture/records/launch_counts.h"
@@ -44,13 +45,12 @@ struct live_forks {
 
 /* Files of NVIDIA's driver: live_driver_files.c. */
 struct live_driver_files {
-	/* File, by which a client or a range was made -> the last look then, and who did. */
-	struct map makers;
+	struct file_makers makers;
 	struct open_files open;
-	uint32_t look;     /* counts */
 	uint32_t failures; /* in a row */
 	uint64_t next_ns;  /* not looked at before then */
 	bool ended;
+	bool full_said; /* that one of them found no place */
 };
 
 struct live {

@@ -336,6 +336,15 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 			    strerror(-err));
 }
 
+/* With an open scope most are started elsewhere, where no environment of ours comes to. */
+static bool may_have_our_environment(const struct live *live, const struct target *target)
+{
+	struct proc_info info;
+
+	return !scope_is_open(&live->options.scope) ||
+	       (!proc_read(target->pid, &info) && targets_find(&live->targets, info.parent));
+}
+
 /* Who was started here, or by one who is traced, should be seen from its first call on. */
 static void warn_if_late(struct live *live, const struct target *target)
 {
@@ -350,7 +359,8 @@ static void warn_if_late(struct live *live, const struct target *target)
 	live->late_said = true;
 	log_warning("process %d (%s) had CUDA loaded before it was attached to: its first calls are"
 		    " missing%s",
-		    target->pid, target->comm, LIVE_LATE_CURE);
+		    target->pid, target->comm,
+		    may_have_our_environment(live, target) ? LIVE_LATE_CURE : "");
 }
 
 void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,

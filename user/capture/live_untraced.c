@@ -43,14 +43,18 @@ static int stop_at_first(const struct proc_mapping *mapping, void *context)
 	return 1;
 }
 
-/* One that cannot be looked into is no cure. */
-static void append_traceable(struct string *names, const pid_t *pids, size_t count)
+/* One that cannot be looked into is no cure. Returns how many can. */
+static size_t append_traceable(struct string *names, const pid_t *pids, size_t count)
 {
-	size_t i;
+	size_t i, traceable = 0;
 
-	for (i = 0; i < count; i++)
-		if (proc_each_mapping(pids[i], stop_at_first, NULL) >= 0)
-			string_append_format(names, "%s%d", names->length ? "," : "", pids[i]);
+	for (i = 0; i < count; i++) {
+		if (proc_each_mapping(pids[i], stop_at_first, NULL) < 0)
+			continue;
+		string_append_format(names, "%s%d", names->length ? "," : "", pids[i]);
+		traceable++;
+	}
+	return traceable;
 }
 
 /* Before anything is attached to: it takes a while, and what will be followed is not there yet. */
@@ -60,18 +64,23 @@ void live_warn_untraced_before(struct live *live)
 	pid_t found[LIVE_UNTRACED];
 	size_t count =
 		untraced_children_find(options->pids, options->pids_count, found, LIVE_UNTRACED);
-	struct string names = { 0 };
+	const size_t named = count < LIVE_UNTRACED ? count : LIVE_UNTRACED;
+	struct string names = { 0 }, cure = { 0 };
 
 	live->untraced_before = count;
 	append_traceable(&names, options->pids, options->pids_count);
-	append_traceable(&names, found, count < LIVE_UNTRACED ? count : LIVE_UNTRACED);
+	/* If it lacked one of them it would not do what it says. */
+	if (append_traceable(&names, found, named) == named && names.length)
+		string_append_format(&cure, "; with %s: -p %.*s%s", count == 1 ? "it" : "them",
+				     (int)names.length, names.bytes,
+				     count > LIVE_UNTRACED ? ",..." : "");
 	if (count)
 		log_warning("%zu descendant%s of these processes %s the CUDA driver mapped and will"
-			    " not be traced; with %s: -p %.*s%s",
+			    " not be traced%.*s",
 			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have",
-			    count == 1 ? "it" : "them", (int)names.length,
-			    names.length ? names.bytes : "", count > LIVE_UNTRACED ? ",..." : "");
+			    (int)cure.length, cure.length ? cure.bytes : "");
 	string_fini(&names);
+	string_fini(&cure);
 }
 
 size_t live_untraced(const struct live *live)

@@ -9,21 +9,26 @@ load helpers
 bats_require_minimum_version 1.5.0
 
 # verdicts KIND STEPS OPTION...: of the program, run with what is in the environment. That it waits for a
-# CPU, too, is true on a busy machine.
+# CPU, too, is true on a busy machine. What fails here shows in the answer alone, as all else does.
 verdicts() {
+	verdicts_of "$@" || echo "failed: $*"
+}
+
+verdicts_of() {
 	local busy=false
 
-	rm -f run.mscope
+	rm -f run.mscope report.json
 	# shellcheck disable=SC2086 # may be empty
 	watched "$MEMSCOPE" record -q $MASK --host=500ms "${@:3}" -o run.mscope -- \
-		"$ROOT/tests/e2e/stalls_program" "$1" "$2"
+		"$ROOT/tests/e2e/stalls_program" "$1" "$2" || return
 	[ -z "$UNCONTENDED" ] || busy=true
 	# A launch takes long if others have its CPU meanwhile, and is no long launch. What computes and has to
 	# wait for a CPU must not be said to wait for input: that goes by how long it had to.
 	[ "$1" != compute ] || UNCONTENDED=
 	# shellcheck disable=SC2086 # may be empty
-	"$MEMSCOPE" report -f json $UNCONTENDED ${UNCONTENDED:+--threshold=long-launch=10ms} -o report.json run.mscope
-	valid report report.json
+	"$MEMSCOPE" report -f json $UNCONTENDED ${UNCONTENDED:+--threshold=long-launch=10ms} -o report.json run.mscope || return
+	valid report report.json || return
+	jq -e '.recordings[0].processes | length == 1' report.json > /dev/null || return
 	jq -r --argjson busy $busy '.recordings[0].findings[] | select(.topic == "bottleneck" or .topic == "copies") | .rule |
 		select(($busy and . == "cpu-contention") | not)' report.json | sort | xargs
 }

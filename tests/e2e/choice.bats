@@ -90,7 +90,9 @@ run_all() {
 @test "trace --container: one that there is not, and the beginning of two ids" {
 	containers_start
 	run -5 "$MEMSCOPE" trace --container nosuch -d 0.1
-	[[ $output == *"there is no container \"nosuch\" here; of those that run now, there are "*"${ID:0:12}"* ]]
+	# Eight are named: if there are more, this may be none of these.
+	[[ $output == *"there is no container \"nosuch\" here; of those that run now, there are "* ]]
+	[[ $output == *"${ID:0:12}"* || $(tr -cd , <<< "$output" | wc -c) -ge 7 ]]
 	run -2 "$MEMSCOPE" trace --container "${ID:0:12}" -d 0.1
 	[[ $output == *"several ids begin with \"${ID:0:12}\": "*"write more of it" ]] || fail "$output"
 	"$MEMSCOPE" trace --container "${ID}10" -d 0.1 > out.txt 2> err.txt && fail "it is of two"

@@ -122,19 +122,33 @@ browse() {
 	browse run.html stalls
 }
 
+# Processes that another is to share its CPU with: not longer than it takes.
+RIVALS=()
+end_rivals() {
+	[ ${#RIVALS[@]} -eq 0 ] || kill "${RIVALS[@]}" || true
+	RIVALS=()
+}
+
+eval "without_rivals_$(declare -f teardown)"
+teardown() {
+	end_rivals
+	without_rivals_teardown
+}
+
 # stalled RULE PROGRAM_ARGUMENT: records what is held up so, and has its reason found on the page.
 stalled() {
 	rm -f run.mscope
 	# shellcheck disable=SC2086 # may be empty
 	LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simcupti "$MEMSCOPE" record -q $MASK --gpu-time --host=500ms -o run.mscope -- \
 		"${@:3}" "$HERE/stalls_program" "$2" 40
+	end_rivals
 	make_page run run.mscope
 	"$PYTHON" "$HERE/check_page" run.html run.json
 	browse run.html "explains=$1"
 }
 
 @test "a new user finds why a program is held up, from the verdict to the lanes" {
-	local i rivals=
+	local i
 
 	needs_browser
 	export SIMCUPTI=kernel=300us
@@ -143,11 +157,9 @@ stalled() {
 	SIMCUDA_DELAY=cuCtxSynchronize=4ms stalled sync-bound sync
 	for i in 1 2; do
 		taskset -c 0 timeout 60 sh -c 'while :; do :; done' 3>&- &
-		rivals+=" $!"
+		RIVALS+=("$!")
 	done
 	SIMCUDA_SPIN=cuCtxSynchronize=30ms stalled cpu-contention none taskset -c 0
-	# shellcheck disable=SC2086 # several
-	kill $rivals
 }
 
 @test "a process has one colour in all charts" {

@@ -292,7 +292,6 @@ static void test_a_name_that_a_child_gives_by_its_parents_file(void **state)
 	state_fini(&s.state);
 }
 
-/* What looks through all processes or all clients can be asked for too often. */
 static union record passed_by_file(uint32_t pid, uint16_t action, uint32_t object, uint32_t file)
 {
 	union record record = asked_by(pid, object, 0, 0);
@@ -359,6 +358,7 @@ static void test_ioctls_that_could_not_be_read(void **state)
 	state_fini(&s.state);
 }
 
+/* What looks through all processes or all clients can be asked for too often. */
 static void test_work_that_is_too_much(void **state)
 {
 	struct scenario s = { 0 };

@@ -240,7 +240,7 @@ static void test_a_jump_to_who_knows_where(void **state)
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0xff, 0x24, 0xc5, 0, 0, 0, 0)); /* a table */
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0xff, 0x64, 0xc8, 0x08));
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0xff, 0xa4, 0xc8, 0, 1, 0, 0));
-	/* Other functions, through fixed places; and calls come back. */
+	/* A tail call restores what calls keep: two registers at least, nothing between. */
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x5b, 0xff, 0xe0)); /* one is restored */
 	assert_not_moved(CODE(ENDBR, PUSH_RBX, 0x41, 0x5e, 0xff, 0xe0));
 	/* mov 0x58(%rcx), %rax: no register is */
@@ -253,6 +253,7 @@ static void test_a_jump_to_who_knows_where(void **state)
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0x5b, 0x5d, 0xff, 0xe0), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0x41, 0x5d, 0x41, 0x5e, 0xff, 0xe0), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0x5d, 0x41, 0x5d, 0x41, 0xff, 0xe1), 4, PROLOGUE_PUSH);
+	/* Other functions, through fixed places; and calls come back. */
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0xff, 0x60, 0x08), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0xff, 0x25, 0, 0, 0, 0), 4, PROLOGUE_PUSH);
 	assert_cheap(CODE(ENDBR, PUSH_RBX, 0xff, 0xd0, RET), 4, PROLOGUE_PUSH);

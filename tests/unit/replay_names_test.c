@@ -104,6 +104,13 @@ static void test_again(void **state)
 	record.event.type = MS_CHECKPOINT_STACK;
 	feed(&f, record);
 	assert_int_equal(f.record.stack.count, 3);
+	/* Behind a gap, the state is made of the anchor alone. */
+	replay_names_forget(&f.names);
+	record = record_frame(HOLDS_TWO, "outer", "/bin/program");
+	record.event.type = MS_CHECKPOINT_FRAME;
+	feed(&f, record);
+	assert_int_equal(f.count, 4);
+	assert_true(f.taken[2] < f.taken[1]);
 	replay_names_fini(&f.names);
 }
 

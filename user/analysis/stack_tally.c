@@ -23,6 +23,7 @@ static uint64_t take_from_all(struct stack_tally *tally, uint64_t amount)
 	for (i = 0; i < STACK_TALLY_SLOTS; i++)
 		if (tally->parts[i] < amount)
 			amount = tally->parts[i];
+	tally->missing += amount;
 	for (i = 0; i < STACK_TALLY_SLOTS; i++) {
 		tally->parts[i] -= amount;
 		if (!tally->parts[i])
@@ -59,6 +60,7 @@ void stack_tally_merge(struct stack_tally *tally, const struct stack_tally *othe
 	size_t i;
 
 	tally->whole += other->whole;
+	tally->missing += other->missing;
 	for (i = 0; i < STACK_TALLY_SLOTS; i++)
 		add_part(tally, other->stacks[i], other->parts[i]);
 }

@@ -2,7 +2,7 @@
 /*
  * Which call stacks most of something comes from, in a few words of memory: the frequent items of
  * Misra and Gries (1982). What a stack has here is never more than what it has in truth, and less
- * by no more than a ninth of the whole; it is exact while there are at most eight stacks.
+ * by no more than `missing`; it is exact while there are at most eight stacks.
  */
 #ifndef MEMSCOPE_ANALYSIS_STACK_TALLY_H
 #define MEMSCOPE_ANALYSIS_STACK_TALLY_H
@@ -16,7 +16,8 @@
 struct stack_tally {
 	uint32_t stacks[STACK_TALLY_SLOTS]; /* ids; 0: a free slot */
 	uint64_t parts[STACK_TALLY_SLOTS];
-	uint64_t whole; /* with what came from no known stack */
+	uint64_t whole;   /* with what came from no known stack */
+	uint64_t missing; /* so much at most lacks in each part; 0: they are exact */
 };
 
 /* `stack` 0: not known. */

@@ -116,6 +116,8 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK)) {
 			length = strcspn(path + 1, "/");
 			selection->hierarchy = strndup(path + 1, length);
+			if (!selection->hierarchy)
+				return -ENOMEM;
 			path += 1 + length;
 		}
 	}

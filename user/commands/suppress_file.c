@@ -53,7 +53,7 @@ static void tell_partly(const struct suppression *one, const char *path)
 	const struct suppression_source *source = &one->partly_source;
 	struct string why = { 0 };
 
-	if (!source->whole || !source->part)
+	if (!source->whole || !source->part || source->at_least)
 		string_append_text(&why, "it is not known how much of it comes from there");
 	else if (source->unit == FINDING_COUNT)
 		string_append_format(&why, "only %s of %s of these calls were made there",

@@ -228,8 +228,12 @@ static void put_fields(struct chrome *export, const struct traces_slice *slice)
 
 /* ---- call stacks ----------------------------------------------------------------------------- */
 
-/* A tree of frames, whose root is where threads begin, is written behind the events. */
+/*
+ * A tree of frames, whose root is where threads begin, is written behind the events. Each place in
+ * the tree has the name of its frame.
+ */
 #define FRAMES_MAX 65536
+#define FRAMES_BYTES_MAX (16u << 20)
 
 static void tell_frame(struct chrome *export, uint64_t number, uint64_t parent,
 		       const struct frame *frame)
@@ -259,7 +263,8 @@ static uint64_t frame_number(struct chrome *export, uint64_t parent, const struc
 
 	if (found)
 		return *found;
-	if (export->frames_count == FRAMES_MAX)
+	if (export->frames_count == FRAMES_MAX || export->frames_texts.failed ||
+	    export->frames_texts.length > FRAMES_BYTES_MAX)
 		return 0;
 	export->frames_count++;
 	if (map_set(&export->frames, key, export->frames_count))

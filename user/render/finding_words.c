@@ -66,7 +66,8 @@ static void append_calls(struct string *out, const struct report_finding *number
 	else if (numbered->stack_calls == numbered->whole)
 		string_append_format(out, "all of these %s were made in ", what);
 	else
-		string_append_format(out, "%s of these %s %s were made in ",
+		string_append_format(out, "%s%s of these %s %s were made in ",
+				     numbered->at_least ? "at least " : "",
 				     REPORT_COUNT(numbered->stack_calls),
 				     REPORT_COUNT(numbered->whole), what);
 }
@@ -90,7 +91,8 @@ void finding_words_site(struct string *out, const struct report_recording *recor
 		string_append_format(out, "%s of what is live was allocated in ",
 				     REPORT_SIZE(numbered->stack_bytes));
 	else
-		string_append_format(out, "%s of these calls' time was in ",
+		string_append_format(out, "%s%s of these calls' time was in ",
+				     numbered->at_least ? "at least " : "",
 				     REPORT_DURATION(numbered->stack_ns));
 	field_append_safe(out, chain.bytes, chain.length);
 	out->failed |= chain.failed;

@@ -53,7 +53,8 @@ static void append_site(struct html *html, const struct report_finding *numbered
 	struct string words = { 0 };
 
 	stack_words_append_chain(&words, &html->recording->state->stacks, numbered->stack);
-	string_append_format(html->out, "<div><dt>%s in ",
+	string_append_format(html->out, "<div><dt>%s%s in ",
+			     numbered->at_least ? "at least so much: " : "",
 			     numbered->finding->rule == FINDING_FRAGMENTATION ?
 				     "blocks in these segments, made" :
 			     unit == FINDING_BYTES ? "live, allocated" :

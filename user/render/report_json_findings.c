@@ -44,6 +44,7 @@ static void put_site(struct json *json, const struct report_recording *recording
 	json_put_u64(json, "live_bytes", numbered->stack_bytes);
 	json_put_u64(json, "duration_ns", numbered->stack_ns);
 	json_put_u64(json, "calls", numbered->stack_calls);
+	json_put_bool(json, "at_least", numbered->at_least);
 	stack_words_append_chain(&words, &recording->state->stacks, numbered->stack);
 	json_name(json, "called_in");
 	json_text(json, words.bytes, words.length);

@@ -99,7 +99,10 @@ static uint64_t part_of(const struct stacks *stacks, const struct stack_tally *l
 	return part;
 }
 
-/* Where most of those calls were made that it is about. */
+/*
+ * Where most of those calls were made that it is about. A part that is smaller than what it may
+ * lack says nothing: another could have more.
+ */
 static void find_lines(const struct report_recording *recording, struct report_finding *numbered)
 {
 	const struct stacks *stacks = &recording->state->stacks;
@@ -112,12 +115,13 @@ static void find_lines(const struct report_recording *recording, struct report_f
 		const struct stack *stack = stacks_find(stacks, lines->stacks[i]);
 		const uint64_t part = stack ? part_of(stacks, lines, stack->id) : 0;
 
-		if (part <= *found)
+		if (part <= *found || part <= lines->missing)
 			continue;
 		*found = part;
 		numbered->stack = stack;
 	}
 	numbered->whole = lines->whole;
+	numbered->at_least = lines->missing;
 }
 
 void report_finding_find_site(const struct report_recording *recording,

@@ -300,7 +300,7 @@ static bool is_suppressed(const struct report_recording *recording,
 	const enum finding_unit unit = report_finding_stack_unit(numbered);
 	const struct suppression_source source = { numbered->stack,
 						   report_finding_stack_part(numbered),
-						   numbered->whole, unit };
+						   numbered->whole, unit, numbered->at_least };
 
 	return options->suppressions &&
 	       suppressions_take(options->suppressions, numbered->finding,

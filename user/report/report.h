@@ -177,6 +177,7 @@ struct report_finding {
 	 */
 	const struct stack *stack;
 	uint64_t stack_bytes, stack_ns, stack_calls;
+	bool at_least;  /* it may be more */
 	uint64_t whole; /* what these bytes, this time or calls are a part of; 0: not known */
 };
 

@@ -20,6 +20,7 @@ struct suppression_source {
 	const struct stack *stack; /* NULL: not known */
 	uint64_t part, whole;      /* whole 0: not known */
 	enum finding_unit unit;    /* of these: bytes, nanoseconds or a count */
+	bool at_least;             /* the part may be more */
 };
 
 /* Patterns as shells have them; they point into the text. */

@@ -373,7 +373,8 @@ static int check_memory(struct replay *replay)
 	if (replay->unchecked < CHECK_EVERY + CHECK_PER_PROCESS * listed)
 		return 0;
 	replay->unchecked = 0;
-	bytes = pipeline_bytes(replay->pipeline) + state_bytes(&replay->loaded);
+	bytes = pipeline_bytes(replay->pipeline) + state_bytes(&replay->loaded) +
+		map_bytes(&replay->names.inlined);
 	return bytes <= replay->always.bytes + REPLAY_BYTES_PER_BYTE * replay->bytes ? 0 : -E2BIG;
 }
 
@@ -447,6 +448,7 @@ static int begin_segment(struct replay *replay, const struct dump_item *item)
 	if (replay->begun && !replay->gap)
 		return 0;
 	replay->loading = true;
+	replay_names_forget(&replay->names);
 	replay->loaded.effort = &replay->effort_limit;
 	checkpoint_init(&replay->anchor, &replay->loaded);
 	return replay->pipeline->state.usage ? state_follow_usage(&replay->loaded) : 0;

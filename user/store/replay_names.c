@@ -16,6 +16,11 @@ void replay_names_fini(struct replay_names *names)
 	map_fini(&names->inlined);
 }
 
+void replay_names_forget(struct replay_names *names)
+{
+	map_fini(&names->inlined);
+}
+
 /* A recording counts its own ids from 1, and never has so many. */
 static uint32_t new_id(struct replay_names *names)
 {

@@ -20,6 +20,9 @@ struct replay_names {
 /* A zeroed one is ready. */
 void replay_names_fini(struct replay_names *names);
 
+/* What knew frames is gone: all that come from now on are new. */
+void replay_names_forget(struct replay_names *names);
+
 /*
  * Names the frame in `record`, which may be any record, with room for `room` bytes, and may be
  * longer afterwards. Before a frame comes what was put into its code: calls `take` for each, with

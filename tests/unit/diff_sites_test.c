@@ -151,6 +151,141 @@ static void test_a_deep_stack_is_whole(void **state)
 	diffs_done(&diffs);
 }
 
+/* alloc < handle, from two lines of handle: a frame each, with the stack of the same number. */
+static void give_lines(struct side *side, uint32_t first_line, uint32_t lines)
+{
+	union record record;
+	uint32_t i;
+
+	for (i = 0; i < lines; i++) {
+		record = record_frame(10 + 2 * i, "alloc", "/opt/program");
+		record.frame.line = 3;
+		add_of(side, PID, record);
+		record = record_frame(11 + 2 * i, "handle", "/opt/program");
+		record.frame.line = first_line + 2 * i;
+		add_of(side, PID, record);
+		give_stack(side, 10 + i, 10 + 2 * i, MS_STACK_END_COMPLETE);
+	}
+}
+
+static void add_and_free_from(struct side *side, uint32_t stack, uint64_t mib)
+{
+	const uint64_t addr = side->next;
+
+	add_from(side, stack, mib);
+	add_free(side, PID, addr);
+}
+
+static uint32_t line_of(const struct diff_row *row)
+{
+	return stacks_frame(row->stacks, row->stack, 1)->line;
+}
+
+/* A line whose memory is freed again is the biggest on one side. */
+static void test_the_line_that_differs_is_named(void **state)
+{
+	uint32_t moved;
+
+	(void)state;
+	for (moved = 0; moved < 2; moved++) {
+		struct diffs diffs;
+
+		begin(&diffs);
+		give_lines(&diffs.a, 8, 2);
+		give_lines(&diffs.b, 8 + moved, 2);
+		add_and_free_from(&diffs.a, 10, 64);
+		add_and_free_from(&diffs.b, 10, 64);
+		add_from(&diffs.a, 11, 20);
+		add_and_free_from(&diffs.b, 11, 20);
+		diffs_end(&diffs);
+		assert_non_null(row_of(&diffs, "alloc"));
+		assert_false(row_of(&diffs, "alloc")->no_line);
+		assert_int_equal(line_of(row_of(&diffs, "alloc")), 10 + moved);
+		diffs_done(&diffs);
+	}
+}
+
+static void test_lines_that_differ_together_are_not_named(void **state)
+{
+	struct diffs diffs;
+
+	(void)state;
+	begin(&diffs);
+	give_lines(&diffs.a, 8, 2);
+	give_lines(&diffs.b, 8, 2);
+	add_from(&diffs.a, 10, 5);
+	add_from(&diffs.a, 11, 5);
+	add_from(&diffs.b, 10, 25);
+	add_from(&diffs.b, 11, 20);
+	diffs_end(&diffs);
+	assert_true(row_of(&diffs, "alloc")->no_line);
+	diffs_done(&diffs);
+}
+
+/* Two lines have become three, elsewhere: which of them is the new one is not known. */
+static void test_lines_without_a_counterpart_are_not_named(void **state)
+{
+	struct diffs diffs;
+	uint32_t i;
+
+	(void)state;
+	begin(&diffs);
+	give_lines(&diffs.a, 8, 2);
+	give_lines(&diffs.b, 11, 3);
+	for (i = 0; i < 2; i++)
+		add_from(&diffs.a, 10 + i, 5);
+	for (i = 0; i < 3; i++)
+		add_from(&diffs.b, 10 + i, i ? 5 : 90);
+	diffs_end(&diffs);
+	assert_true(row_of(&diffs, "alloc")->no_line);
+	diffs_done(&diffs);
+}
+
+/* Two places of a program without symbols. */
+static void give_stripped(struct side *side, const char *build_id)
+{
+	union record record;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		record = record_frame(10 + i, "", "/opt/stripped");
+		memcpy(record.frame.texts + strlen("") + 1 + strlen("/opt/stripped") + 1, build_id,
+		       strlen(build_id));
+		add_of(side, PID, record);
+		give_stack(side, 10 + i, 10 + i, MS_STACK_END_COMPLETE);
+	}
+}
+
+static size_t stripped_rows(const char *build_id, struct diffs *diffs)
+{
+	size_t rows = 0, i;
+
+	begin(diffs);
+	give_stripped(&diffs->a, "c0ffee");
+	give_stripped(&diffs->b, build_id);
+	add_from(&diffs->a, 10, 64);
+	add_from(&diffs->b, 10, 64);
+	add_from(&diffs->b, 11, 20);
+	diffs_end(diffs);
+	for (i = 0; i < diffs->diff->rows_count; i++)
+		rows += diffs->diff->rows[i].dimension == DIFF_SITE;
+	return rows;
+}
+
+static void test_code_without_names_is_told_apart_by_its_address(void **state)
+{
+	struct diffs diffs;
+
+	(void)state;
+	assert_int_equal(stripped_rows("c0ffee", &diffs), 1);
+	assert_int_equal(row_of(&diffs, "")->a[DIFF_LIVE_BYTES], 0);
+	assert_int_equal(row_of(&diffs, "")->b[DIFF_LIVE_BYTES], 20 * MIB);
+	diffs_done(&diffs);
+	/* Of another build, its addresses say nothing. */
+	assert_int_equal(stripped_rows("0ther0", &diffs), 0);
+	diffs_done(&diffs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +293,10 @@ int main(void)
 		cmocka_unit_test(test_less_is_among_the_stacks_that_are_not_whole),
 		cmocka_unit_test(test_more_than_those_have_is_a_difference),
 		cmocka_unit_test(test_a_deep_stack_is_whole),
+		cmocka_unit_test(test_the_line_that_differs_is_named),
+		cmocka_unit_test(test_lines_that_differ_together_are_not_named),
+		cmocka_unit_test(test_lines_without_a_counterpart_are_not_named),
+		cmocka_unit_test(test_code_without_names_is_told_apart_by_its_address),
 	};
 
 	return unit_run("diff_sites", tests);

@@ -300,7 +300,10 @@ static void append_chain(struct string *out, const struct diff_row *of)
 {
 	struct string words = { 0 };
 
-	stack_words_append_chain(&words, of->stacks, of->stack);
+	if (of->no_line)
+		stack_words_append_functions(&words, of->stacks, of->stack);
+	else
+		stack_words_append_chain(&words, of->stacks, of->stack);
 	field_append_safe(out, words.bytes, words.length);
 	out->failed |= words.failed;
 	string_fini(&words);

@@ -75,7 +75,10 @@ void diff_notes_append_site(struct string *out, const struct diff *diff, const s
 	/* Others made up for most of it. */
 	if (amount_of(site, metric) / 2 > amount_of(row, metric))
 		return;
-	stack_words_append_chain(&chain, site->stacks, site->stack);
+	if (site->no_line)
+		stack_words_append_functions(&chain, site->stacks, site->stack);
+	else
+		stack_words_append_chain(&chain, site->stacks, site->stack);
 	string_append_format(out, "; %s of it was allocated in ",
 			     share_words(amount_of(site, metric), amount_of(row, metric)));
 	field_append_safe(out, chain.bytes, chain.length);

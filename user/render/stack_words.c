@@ -17,19 +17,21 @@ static bool has_line(const struct frame *frame)
 	return frame->source[0] && frame->line;
 }
 
-static void append_line(struct string *out, const struct frame *frame, append_fn *append_text)
+static void append_file(struct string *out, const struct frame *frame, bool lines,
+			append_fn *append_text)
 {
 	append_text(out, frame->source[0] ? stacks_name_of(frame->source) : "?");
-	if (frame->line)
+	if (lines && frame->line)
 		string_append_format(out, ":%u", frame->line);
 }
 
-/* "function (file:line)" */
-static void append_with_line(struct string *out, const struct frame *frame, append_fn *append_text)
+/* "function (file:line)"; without `lines`, "function (file)". */
+static void append_with_file(struct string *out, const struct frame *frame, bool lines,
+			     append_fn *append_text)
 {
 	append_text(out, frame->function[0] ? frame->function : "?");
 	string_append_text(out, " (");
-	append_line(out, frame, append_text);
+	append_file(out, frame, lines, append_text);
 	string_append_char(out, ')');
 }
 
@@ -40,7 +42,7 @@ void stack_words_append(struct string *out, const struct frame *frame)
 		return;
 	}
 	if (frame->kind == MS_FRAME_PYTHON) {
-		append_with_line(out, frame, append);
+		append_with_file(out, frame, true, append);
 		if (frame->flags & MS_FRAME_INFERRED)
 			string_append_text(out, " (inferred)");
 		return;
@@ -56,7 +58,7 @@ void stack_words_append(struct string *out, const struct frame *frame)
 	string_append_format(out, " [0x%llx]", (unsigned long long)frame->address);
 	if (has_line(frame)) {
 		string_append_char(out, ' ');
-		append_line(out, frame, append);
+		append_file(out, frame, true, append);
 	}
 	if (frame->flags & MS_FRAME_INLINED)
 		string_append_text(out, " (inlined)");
@@ -72,7 +74,7 @@ static void append_function(struct string *out, const struct frame *frame, bool 
 		string_append_char(out, '?');
 	} else if (frame->kind == MS_FRAME_PYTHON ||
 		   (lines && frame->function[0] && has_line(frame))) {
-		append_with_line(out, frame, append_text);
+		append_with_file(out, frame, true, append_text);
 	} else if (frame->function[0]) {
 		append_text(out, frame->function);
 	} else {
@@ -108,7 +110,7 @@ static bool is_python(const struct frame *frame)
  * one, and those of the program itself.
  */
 static bool append_python_chain(struct string *out, const struct stacks *stacks,
-				const struct stack *stack)
+				const struct stack *stack, bool lines)
 {
 	const size_t begin = out->length;
 	bool any = false, skipped = false;
@@ -129,7 +131,7 @@ static bool append_python_chain(struct string *out, const struct stacks *stacks,
 		}
 		string_append_text(out, skipped ? " < ..." : "");
 		string_append_text(out, any ? " < " : "");
-		append_with_line(out, frame, string_append_text);
+		append_with_file(out, frame, lines, string_append_text);
 		own += !is_installed(frame);
 		any = true;
 		skipped = false;
@@ -137,13 +139,13 @@ static bool append_python_chain(struct string *out, const struct stacks *stacks,
 	return any;
 }
 
-void stack_words_append_chain(struct string *out, const struct stacks *stacks,
-			      const struct stack *stack)
+static void append_chain(struct string *out, const struct stacks *stacks, const struct stack *stack,
+			 bool lines)
 {
 	const size_t begin = out->length;
 	size_t shown = 0, i;
 
-	if (append_python_chain(out, stacks, stack))
+	if (append_python_chain(out, stacks, stack, lines))
 		return;
 	for (i = 0; i < stack->count; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
@@ -155,11 +157,23 @@ void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			return;
 		}
 		string_append_text(out, shown++ ? " < " : "");
-		append_function(out, frame, true, string_append_text);
+		append_function(out, frame, lines, string_append_text);
 		/* What runs main() is the same for all. */
 		if (frame && !strcmp(frame->function, "main"))
 			return;
 	}
+}
+
+void stack_words_append_chain(struct string *out, const struct stacks *stacks,
+			      const struct stack *stack)
+{
+	append_chain(out, stacks, stack, true);
+}
+
+void stack_words_append_functions(struct string *out, const struct stacks *stacks,
+				  const struct stack *stack)
+{
+	append_chain(out, stacks, stack, false);
 }
 
 static bool begins_with(const char *text, const char *prefix)

@@ -27,6 +27,10 @@ void stack_words_append_function(struct string *out, const struct frame *frame);
 void stack_words_append_chain(struct string *out, const struct stacks *stacks,
 			      const struct stack *stack);
 
+/* The same without the lines: "linear (functional.py) < ... < train (train.py)". */
+void stack_words_append_functions(struct string *out, const struct stacks *stacks,
+				  const struct stack *stack);
+
 /*
  * How many frames from the i-th on are the Python interpreter's own, in a stack that has lines of
  * Python: those say what it interprets.

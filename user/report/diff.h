@@ -132,17 +132,18 @@ struct diff_row {
 	const struct diff_pair *pair; /* NULL: of all processes */
 	enum diff_presence presence;
 
-	uint16_t row;                /* API, size, failure */
-	uint8_t space;               /* space, API, size */
-	uint8_t size_class;          /* size */
-	int32_t device;              /* device, API, size; -1: unknown or none */
-	int32_t result;              /* failure */
-	uint8_t direction;           /* copy: enum ms_direction, MS_DIRECTIONS_COUNT: unknown */
-	uint8_t call;                /* enum diff_call */
-	const char *kernel;          /* NULL: those of which only the handles are known */
-	uint64_t site;               /* of a site: what stacks that are the same have in common */
-	const struct stack *stack;   /* of a site: B's, if it is there */
+	uint16_t row;              /* API, size, failure */
+	uint8_t space;             /* space, API, size */
+	uint8_t size_class;        /* size */
+	int32_t device;            /* device, API, size; -1: unknown or none */
+	int32_t result;            /* failure */
+	uint8_t direction;         /* copy: enum ms_direction, MS_DIRECTIONS_COUNT: unknown */
+	uint8_t call;              /* enum diff_call */
+	const char *kernel;        /* NULL: those of which only the handles are known */
+	uint64_t site;             /* of a site: what stacks that are the same have in common */
+	const struct stack *stack; /* of a site: with the line that differs; B's, if it is there */
 	const struct stacks *stacks; /* of that one's recording */
+	bool no_line;                /* of a site: which line of a function differs is not known */
 
 	uint32_t known;  /* bit set of metrics: what both sides know */
 	uint32_t beyond; /* of these: what differs by more than noise, or is on one side only */

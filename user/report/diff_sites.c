@@ -2,33 +2,82 @@
 /*
  * Rows by call stack. Two stacks are the same if their functions are, Python's alone if there are
  * any: lines, addresses and versions of files are others after each change of a program, which is
- * what is compared. The lines that a row shows are of the stack that matters most.
+ * what is compared. The line that a row shows is the one that differs; if that is not known, the
+ * row has none. Code without a name is told apart by its address, in files with the same build ID.
  */
 #include "report/diff.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "base/string.h"
 
 #define BIT(metric) (1u << DIFF_##metric)
 
-/* All sites of one process whose stacks are the same, as one. */
+/* Sites of one process whose functions, and for members whose lines, are the same, as one. */
 struct place {
-	uint64_t key;              /* of the stack's functions */
-	const struct stack *stack; /* of those, the one with most memory */
-	struct site_total most;    /* its own */
+	uint64_t key; /* of the stack's functions */
+	const struct stacks *stacks;
+	const struct stack *stack;
 	struct site_total total;
+	const struct place *members; /* of one with several lines: each by itself, by line */
+	size_t members_count;
+};
+
+/* Of a file, and whether the other side has it, too. */
+struct build {
+	const char *id; /* interned */
+	bool same;
 };
 
 struct places {
 	struct place *list; /* by key */
 	size_t count;
-	uint64_t unplaced_bytes; /* allocated with stacks that are not whole */
+	struct place *members; /* by key and line */
+	size_t members_count;
+	uint64_t unplaced_bytes; /* allocated with stacks that are not whole, or not comparable */
+	const struct stacks *stacks, *others; /* of the other side */
+	struct build *builds;
+	size_t builds_count, builds_capacity;
 };
 
 /* Any: rows that are equal otherwise are in the same order each time. */
 #define KEY_SECRET 0x9e3779b97f4a7c15
+
+static bool has_same_build(const struct stacks *others, const struct frame *frame)
+{
+	size_t i;
+
+	for (i = 0; i < others->frames_count && frame->build_id[0]; i++)
+		if (!strcmp(others->frames[i].build_id, frame->build_id))
+			return true;
+	return false;
+}
+
+/* Each file is looked for once. Without memory: not the same. */
+static bool is_same_build(struct places *places, const struct frame *frame)
+{
+	size_t i;
+
+	for (i = 0; i < places->builds_count; i++)
+		if (places->builds[i].id == frame->build_id)
+			return places->builds[i].same;
+	if (memory_grow(&places->builds, &places->builds_capacity, places->builds_count + 1,
+			sizeof(*places->builds)))
+		return false;
+	places->builds[places->builds_count++] =
+		(struct build){ frame->build_id, has_same_build(places->others, frame) };
+	return places->builds[i].same;
+}
+
+/* Libraries of CUDA are another build on each machine: what happens inside them is one place. */
+static bool is_told_by_address(const struct frame *frame)
+{
+	return frame->kind != MS_FRAME_PYTHON && !frame->function[0] && frame->module[0] &&
+	       !stacks_is_cuda(frame->module);
+}
 
 static void append_frame(struct string *text, const struct frame *frame)
 {
@@ -39,6 +88,8 @@ static void append_frame(struct string *text, const struct frame *frame)
 	else if (!frame->function[0])
 		string_append_text(text, stacks_name_of(frame->module));
 	string_append_char(text, '\0');
+	if (is_told_by_address(frame))
+		string_append_format(text, "%llx", (unsigned long long)frame->address);
 }
 
 /* In another run of the program the rest of it may have been found: it can be any of the others. */
@@ -48,21 +99,57 @@ static bool is_whole(const struct stack *stack)
 	       stack->end == MS_STACK_END_DEPTH;
 }
 
-/* `text` is scratch. Without a place: 0. */
-static uint64_t key_of(const struct stacks *stacks, const struct stack *stack, struct string *text)
+/* What is put into what, and where lines are, changes from build to build. */
+static bool is_compared(const struct stack *stack, const struct frame *frame)
+{
+	return frame && !(frame->flags & MS_FRAME_INLINED) &&
+	       (!stack->lines || frame->kind == MS_FRAME_PYTHON);
+}
+
+/* `text` is scratch. Without a place, or one that the other side can be asked for: 0. */
+static uint64_t key_of(struct places *places, const struct stack *stack, struct string *text)
 {
 	size_t i;
 
 	string_clear(text);
 	for (i = 0; i < stack->count && is_whole(stack); i++) {
-		const struct frame *frame = stacks_frame(stacks, stack, i);
+		const struct frame *frame = stacks_frame(places->stacks, stack, i);
 
-		/* What is put into what, and where lines are, changes from build to build. */
-		if (frame && !(frame->flags & MS_FRAME_INLINED) &&
-		    (!stack->lines || frame->kind == MS_FRAME_PYTHON))
-			append_frame(text, frame);
+		if (!is_compared(stack, frame))
+			continue;
+		if (is_told_by_address(frame) && !is_same_build(places, frame))
+			return 0;
+		append_frame(text, frame);
 	}
 	return text->length ? string_hash(KEY_SECRET, text->bytes, text->length) : 0;
+}
+
+/* The next one out, from the `*i`-th; NULL: there is none. */
+static const struct frame *next_frame(const struct place *place, size_t *i)
+{
+	while (*i < place->stack->count) {
+		const struct frame *frame = stacks_frame(place->stacks, place->stack, (*i)++);
+
+		if (is_compared(place->stack, frame))
+			return frame;
+	}
+	return NULL;
+}
+
+static int by_line(const struct place *x, const struct place *y)
+{
+	size_t i = 0, j = 0;
+
+	for (;;) {
+		const struct frame *a = next_frame(x, &i), *b = next_frame(y, &j);
+
+		if (!a || !b)
+			return (a != NULL) - (b != NULL);
+		if (a->line != b->line)
+			return a->line > b->line ? 1 : -1;
+		if (!a->line && a->address != b->address)
+			return a->address > b->address ? 1 : -1;
+	}
 }
 
 static int by_key(const void *a, const void *b)
@@ -72,12 +159,17 @@ static int by_key(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
+static int by_key_and_line(const void *a, const void *b)
+{
+	return by_key(a, b) ? by_key(a, b) : by_line(a, b);
+}
+
 static void add_place(void *context, const struct stack *stack, const struct site_total *total)
 {
 	struct places *places = context;
 
-	places->list[places->count++] =
-		(struct place){ .stack = stack, .most = *total, .total = *total };
+	places->members[places->members_count++] =
+		(struct place){ .stacks = places->stacks, .stack = stack, .total = *total };
 }
 
 static bool has_more(const struct site_total *a, const struct site_total *b)
@@ -87,42 +179,76 @@ static bool has_more(const struct site_total *a, const struct site_total *b)
 	return a->peak_bytes > b->peak_bytes;
 }
 
-static void join(struct place *place, const struct place *other)
+/* Members whose lines are the same become one. */
+static void join_lines(struct places *places)
 {
-	site_total_add(&place->total, &other->total);
-	if (!has_more(&other->most, &place->most))
-		return;
-	place->stack = other->stack;
-	place->most = other->most;
+	size_t count = places->members_count, i;
+
+	qsort(places->members, count, sizeof(*places->members), by_key_and_line);
+	places->members_count = 0;
+	for (i = 0; i < count; i++) {
+		struct place *last = places->members + places->members_count - 1;
+
+		if (!places->members[i].key)
+			places->unplaced_bytes += places->members[i].total.alloc_bytes;
+		else if (places->members_count && !by_key_and_line(last, &places->members[i]))
+			site_total_add(&last->total, &places->members[i].total);
+		else
+			places->members[places->members_count++] = places->members[i];
+	}
 }
 
-static int collect(struct places *places, const struct diff_process *side)
+/* Members whose functions are the same become one, with the stack of what has most memory. */
+static void join_functions(struct places *places)
+{
+	const struct place *most = NULL;
+	size_t i;
+
+	for (i = 0; i < places->members_count; i++) {
+		const struct place *member = &places->members[i];
+
+		if (!most || by_key(most, member)) {
+			most = member;
+			places->list[places->count] = *member;
+			places->list[places->count].members = member;
+			places->list[places->count++].members_count = 1;
+			continue;
+		}
+		if (has_more(&member->total, &most->total))
+			most = member;
+		places->list[places->count - 1].stack = most->stack;
+		places->list[places->count - 1].members_count++;
+		site_total_add(&places->list[places->count - 1].total, &member->total);
+	}
+}
+
+static int collect(struct places *places, const struct diff_process *side,
+		   const struct diff_process *other)
 {
 	const struct sites *sites = &side->recording->sites;
-	const struct stacks *stacks = &side->recording->state->stacks;
 	struct string text = { 0 };
-	size_t count, i;
+	size_t i;
 
+	places->stacks = &side->recording->state->stacks;
+	places->others = &other->recording->state->stacks;
 	places->list = calloc(sites->count + 1, sizeof(*places->list));
-	if (!places->list)
+	places->members = calloc(sites->count + 1, sizeof(*places->members));
+	if (!places->list || !places->members)
 		return -ENOMEM;
 	sites_each(sites, side->recording->state, side->process, add_place, places);
-	for (i = 0; i < places->count; i++)
-		places->list[i].key = key_of(stacks, places->list[i].stack, &text);
+	for (i = 0; i < places->members_count; i++)
+		places->members[i].key = key_of(places, places->members[i].stack, &text);
 	string_fini(&text);
-	qsort(places->list, places->count, sizeof(*places->list), by_key);
-	count = places->count;
-	places->count = 0;
-	for (i = 0; i < count; i++) {
-		if (!places->list[i].key)
-			places->unplaced_bytes += places->list[i].total.alloc_bytes;
-		else if (places->count &&
-			 !by_key(&places->list[places->count - 1], &places->list[i]))
-			join(&places->list[places->count - 1], &places->list[i]);
-		else
-			places->list[places->count++] = places->list[i];
-	}
+	join_lines(places);
+	join_functions(places);
 	return 0;
+}
+
+static void places_fini(struct places *places)
+{
+	free(places->list);
+	free(places->members);
+	free(places->builds);
 }
 
 static void take(uint64_t values[DIFF_METRICS_COUNT], const struct place *place)
@@ -145,17 +271,101 @@ static bool may_be_unplaced(const struct place *a, const struct place *b, const 
 	return x > y ? x - y <= bs->unplaced_bytes : y > x && y - x <= as->unplaced_bytes;
 }
 
+/* ---- which line differs ---------------------------------------------------------------------- */
+
+static uint64_t amount(const struct place *place, enum diff_metric metric)
+{
+	if (!place)
+		return 0;
+	return metric == DIFF_LIVE_BYTES ? place->total.live_bytes :
+	       metric == DIFF_PEAK_BYTES ? place->total.peak_bytes :
+					   place->total.alloc_bytes;
+}
+
+/* What a row is about, in this order. */
+static enum diff_metric metric_of(const struct place *a, const struct place *b)
+{
+	if (amount(a, DIFF_LIVE_BYTES) != amount(b, DIFF_LIVE_BYTES))
+		return DIFF_LIVE_BYTES;
+	return amount(a, DIFF_PEAK_BYTES) != amount(b, DIFF_PEAK_BYTES) ? DIFF_PEAK_BYTES :
+									  DIFF_ALLOC_BYTES;
+}
+
+static size_t members_count(const struct place *place)
+{
+	return place ? place->members_count : 0;
+}
+
+/* How many lines are on both sides. */
+static size_t lines_in_both(const struct place *a, const struct place *b)
+{
+	size_t i = 0, j = 0, both = 0;
+
+	while (i < members_count(a) && j < members_count(b)) {
+		int order = by_line(&a->members[i], &b->members[j]);
+
+		both += !order;
+		i += order <= 0;
+		j += order >= 0;
+	}
+	return both;
+}
+
+/* The share of a row's difference that one line must have to stand for it: 9 of 10. */
+static bool stands_for(uint64_t part, uint64_t whole)
+{
+	return part >= whole - whole / 10;
+}
+
+/*
+ * Finds the member that differs as the row does, and sets `*found` to it. If lines have moved, the
+ * n-th of one side is the n-th of the other. False: it is several of them, or it is not known.
+ */
+static bool find_line(const struct place *a, const struct place *b, const struct place **found)
+{
+	const enum diff_metric metric = metric_of(a, b);
+	const size_t as = members_count(a), bs = members_count(b), both = lines_in_both(a, b);
+	const uint64_t before = amount(a, metric), now = amount(b, metric);
+	const bool moved = both < as && both<bs, grew = now> before;
+	const struct place *line = NULL;
+	uint64_t most = 0;
+	size_t i = 0, j = 0;
+
+	if (moved && as != bs)
+		return false;
+	while (i < as || j < bs) {
+		int order = i == as ? 1 :
+			    j == bs ? -1 :
+			    moved   ? 0 :
+				      by_line(&a->members[i], &b->members[j]);
+		const struct place *x = order <= 0 ? &a->members[i++] : NULL;
+		const struct place *y = order >= 0 ? &b->members[j++] : NULL;
+		uint64_t from = amount(grew ? x : y, metric), to = amount(grew ? y : x, metric);
+
+		if (to > from && to - from > most) {
+			most = to - from;
+			line = y ? y : x;
+		}
+	}
+	if (!most || !stands_for(most, grew ? now - before : before - now))
+		return false;
+	*found = line;
+	return true;
+}
+
 static int compare_place(struct diff *diff, const struct diff_pair *pair, const struct place *a,
 			 const struct place *b)
 {
-	const struct diff_process *side = b ? &pair->b : &pair->a;
-	const struct place *place = b ? b : a;
+	const struct place *place = b ? b : a, *line = place;
+	const bool several = members_count(a) > 1 || members_count(b) > 1;
+	const bool no_line = several && !find_line(a, b, &line);
 	struct diff_row row = { .dimension = DIFF_SITE,
 				.pair = pair,
 				.device = -1,
 				.site = place ? place->key : 0,
-				.stack = place ? place->stack : NULL,
-				.stacks = &side->recording->state->stacks,
+				.stack = line ? line->stack : NULL,
+				.stacks = line ? line->stacks : NULL,
+				.no_line = no_line,
 				.known = diff_memory_known(pair) & ~(BIT(FREES) | BIT(FREE_BYTES)),
 				.uncertain = diff_pair_lacks_memory(pair) ||
 					     diff_pair_lacks_beginning(pair) ||
@@ -181,9 +391,9 @@ int diff_compare_sites(struct diff *diff, const struct diff_pair *pair)
 
 	if (!has_stacks(&pair->a) || !has_stacks(&pair->b))
 		return 0;
-	err = collect(&a, &pair->a);
+	err = collect(&a, &pair->a, &pair->b);
 	if (!err)
-		err = collect(&b, &pair->b);
+		err = collect(&b, &pair->b, &pair->a);
 	while (!err && (i < a.count || j < b.count)) {
 		int order = i == a.count ? 1 : j == b.count ? -1 : by_key(&a.list[i], &b.list[j]);
 
@@ -195,7 +405,7 @@ int diff_compare_sites(struct diff *diff, const struct diff_pair *pair)
 		i += order <= 0;
 		j += order >= 0;
 	}
-	free(a.list);
-	free(b.list);
+	places_fini(&a);
+	places_fini(&b);
 	return err;
 }

@@ -114,9 +114,11 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 }
 
 @test "the symbols of a large library are read by the first trace, and not by the next" {
-	local run
+	local run kept=1
 
 	cp "$WORKLOADS/libc10.so" .
+	# On a file system without a block device of its own, functions are not kept.
+	(($(stat -c %Hd libc10.so))) || kept=0
 	truncate -s 5M libc10.so
 	for run in first second; do
 		"$MEMSCOPE" record $MASK -v --tensors=all --stack-cache="$PWD/kept" -o $run.mscope -- \
@@ -125,7 +127,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 		grep -v '^end' did | diff - seen
 	done
 	assert_equal "$(grep -c 'libc10.so: a trace before has read its symbols' first.err)" 0
-	assert_equal "$(grep -c 'libc10.so: a trace before has read its symbols' second.err)" 1
+	assert_equal "$(grep -c 'libc10.so: a trace before has read its symbols' second.err)" $kept
 	# It is another file now.
 	truncate -s 6M libc10.so
 	"$MEMSCOPE" record $MASK -v --tensors=all --stack-cache="$PWD/kept" -o third.mscope -- \

@@ -291,9 +291,12 @@ PYTHON
 	refused 7 "empty.mscope: empty" a.mscope empty.mscope
 	refused 1 "absent.mscope: cannot open" absent.mscope a.mscope
 	cp a.mscope before.mscope
+	cp a.mscope other.mscope
 	refused 2 "the output would replace it" -o a.mscope before.mscope a.mscope
 	refused 2 "the output would replace it" -o a.mscope a.mscope before.mscope
+	refused 2 "other.mscope: is a recording" -o other.mscope a.mscope before.mscope
 	cmp a.mscope before.mscope
+	cmp a.mscope other.mscope
 }
 
 @test "of a function's lines, a row shows the one that keeps memory" {

@@ -34,6 +34,10 @@ formats() {
 	sha256sum run.mscope > before
 	run -2 --separate-stderr "$MEMSCOPE" export -f ndjson -o run.mscope run.mscope
 	[[ $stderr == *"the output would replace it"* ]]
+	cp run.mscope other.mscope
+	run -2 --separate-stderr "$MEMSCOPE" export -f ndjson -o other.mscope run.mscope
+	[[ $stderr == *"other.mscope: is a recording, and the output would replace it"* ]]
+	cmp run.mscope other.mscope
 	sha256sum --quiet -c before
 }
 

@@ -341,8 +341,15 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 2 "the output would replace it" -o link.mscope run.mscope
 	assert_refused 2 "the output would replace it" -o symlink.mscope .
 	cmp run.mscope before.mscope
+	# Nor is another recording, not even what is left of one.
+	head -c 40 run.mscope > other
+	ln -s other symlink
+	cp other before
+	assert_refused 2 "other: is a recording, and the output would replace it" -o other run.mscope
+	assert_refused 2 "symlink: is a recording" -o symlink --format json run.mscope
+	cmp other before
 	# Something else may be.
-	echo old > report.md
+	echo MSC > report.md
 	report -o report.md run.mscope
 	grep -q "^# GPU memory report" report.md
 	# What is no plain file is written to as it is.

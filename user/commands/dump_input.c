@@ -2,11 +2,13 @@
 #include "commands/dump_input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "commands/command.h"
@@ -20,6 +22,7 @@
 #include "render/gate_words.h"
 #include "render/report_notes.h"
 #include "render/report_words.h"
+#include "store/block.h"
 #include "symbols/frame_names.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -267,6 +270,41 @@ static bool is_input(const struct dump_set *set, char **files, const char *path)
 	return false;
 }
 
+/* Whether there is a file of that name that begins as a recording does. */
+static bool is_recording(const char *path)
+{
+	struct block_header header;
+	char magic[sizeof(header.magic)];
+	struct stat status;
+	ssize_t length;
+	int fd;
+
+	if (!path || stat(path, &status) || !S_ISREG(status.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	length = read(fd, magic, sizeof(magic));
+	close(fd);
+	return length == sizeof(magic) && block_peek(magic, sizeof(magic), &header) != BLOCK_NONE;
+}
+
+/* A report takes a moment to make again; a recording may be the only one. */
+static int check_output(const struct dump_set *set, char **files, const char *output)
+{
+	if (is_input(set, files, output))
+		log_error("%s: this is one of the files to read, and the output would replace it;"
+			  " choose another name with -o",
+			  output);
+	else if (is_recording(output))
+		log_error("%s: is a recording, and the output would replace it; choose another"
+			  " name with -o",
+			  output);
+	else
+		return EXIT_OK;
+	return EXIT_USAGE;
+}
+
 #define BEYOND_NS 1000000000 /* the last event comes a moment before the end */
 
 static int warn_of_the_end(const struct report *report)
@@ -421,12 +459,8 @@ int dump_input_find(struct dump_set *set, char **files, const char *output)
 	for (i = 0; !err && files[i]; i++)
 		err = dump_set_add(set, files[i]);
 	code = exit_code_of(err);
-	if (code == EXIT_OK && is_input(set, files, output)) {
-		log_error("%s: this is one of the files to read, and the output would replace it;"
-			  " choose another name with -o",
-			  output);
-		code = EXIT_USAGE;
-	}
+	if (code == EXIT_OK)
+		code = check_output(set, files, output);
 	if (code != EXIT_OK)
 		dump_set_fini(set);
 	return code;

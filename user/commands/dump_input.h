@@ -79,9 +79,10 @@ int dump_input_write(const char *output, void (*put)(struct writer *writer, cons
 
 /*
  * Looks for the recordings in `files` (ends with NULL: dumps and directories). `output`, where the
- * command will write (NULL: standard output), must not be one of them. Returns an exit code; unless
- * it is EXIT_OK, the error has been logged, and there is no set to free. From now on a closed pipe
- * is an error of the program that writes to it, and does not end the program.
+ * command will write (NULL: standard output), must be neither one of them nor another recording.
+ * Returns an exit code; unless it is EXIT_OK, the error has been logged, and there is no set to
+ * free. From now on a closed pipe is an error of the program that writes to it, and does not end
+ * the program.
  */
 int dump_input_find(struct dump_set *set, char **files, const char *output);
 

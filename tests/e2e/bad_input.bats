@@ -16,6 +16,8 @@ expect() {
 }
 
 @test "unknown commands, options and values" {
+	local option command
+
 	expect 2 'there is no command "trac"; did you mean trace?' "$MEMSCOPE" trac
 	assert_equal "$(wc -l < err.txt)" 1
 	expect 2 "Commands:" "$MEMSCOPE"
@@ -47,6 +49,13 @@ expect() {
 	expect 2 "is not a cgroup" "$MEMSCOPE" trace --cgroup x
 	expect 2 "for all processes, -a" "$MEMSCOPE" trace -d 0.1 --cgroup /sys/fs/cgroup
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/nothing/here
+	for option in user comm container pod namespace; do
+		for command in record trace report export who top; do
+			expect 2 "--$option: only one can be given: a or b" \
+				"$MEMSCOPE" $command --$option a --$option=b
+			assert_equal "$(wc -l < err.txt)" 1
+		done
+	done
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/cgroup.procs
 	expect 2 "there is no cgroup /nowhere/at/all" "$MEMSCOPE" trace --cgroup /nowhere/at/all
 	expect 2 'check takes no argument "x"; for a process, write check -p PID' "$MEMSCOPE" check x

@@ -97,6 +97,8 @@ unnoticed() {
 	local group
 
 	group=$(cgroup_new) && mkdir "$group/below" || skip "cgroups cannot be made here"
+	run -2 "$MEMSCOPE" trace --cgroup "$group" --cgroup "$group/below"
+	[[ $output == *"--cgroup: only one can be given: "*" or $group/below" ]]
 	trace_start --cgroup "$group"
 	./scoped 5
 	sh -c "echo \$\$ > $group/cgroup.procs; exec '$PWD/scoped' 6"

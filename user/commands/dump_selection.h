@@ -18,27 +18,27 @@
 	DUMP_SELECTION_USER_ROW(at), \
 	{ 0, "cgroup", "PATH", \
 	  "Only processes in this cgroup or below it. PATH is as in /proc/PID/cgroup.", \
-	  option_file, DUMP_SELECTION_AT(at, cgroup) }, \
+	  option_once, DUMP_SELECTION_AT(at, cgroup) }, \
 	DUMP_SELECTION_CONTAINER_ROWS(at)
 
 #define DUMP_SELECTION_USER_ROW(at) \
-	{ 0, "user", "NAME", "Only processes of this user (name or UID).", option_file, \
+	{ 0, "user", "NAME", "Only processes of this user (name or UID).", option_once, \
 	  DUMP_SELECTION_AT(at, user) }
 
 #define DUMP_SELECTION_CONTAINER_ROWS(at) \
 	{ 0, "container", "ID", \
 	  "Only processes of this container: its name, its ID or the beginning of its ID.", \
-	  option_file, DUMP_SELECTION_AT(at, container) }, \
+	  option_once, DUMP_SELECTION_AT(at, container) }, \
 	{ 0, "pod", "NAME", \
 	  "Only processes of this pod: its name, NAMESPACE/NAME, or its UID.", \
-	  option_file, DUMP_SELECTION_AT(at, pod) }, \
-	{ 0, "namespace", "NAME", "Only processes of pods in this namespace.", option_file, \
+	  option_once, DUMP_SELECTION_AT(at, pod) }, \
+	{ 0, "namespace", "NAME", "Only processes of pods in this namespace.", option_once, \
 	  DUMP_SELECTION_AT(at, namespace) }, \
 	{ 0, "comm", "PATTERN", \
 	  "Only processes with this name: the name of the process (python3), of its executable," \
 	  " or of the script or module that it runs (train.py). * and ? are wildcards. A" \
 	  " process must match all of these options that are given.", \
-	  option_file, DUMP_SELECTION_AT(at, comm) }
+	  option_once, DUMP_SELECTION_AT(at, comm) }
 
 /* clang-format on */
 

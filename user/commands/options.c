@@ -330,6 +330,17 @@ int option_file(const struct option_row *row, const char *value, void *settings)
 	return -EINVAL;
 }
 
+/* Of two, the last would be taken, and what is shown would be another choice than was asked for. */
+int option_once(const struct option_row *row, const char *value, void *settings)
+{
+	const char *given = *(const char **)place(row, settings);
+
+	if (!given)
+		return option_file(row, value, settings);
+	log_error("--%s: only one can be given: %s or %s", row->name, given, value);
+	return -EINVAL;
+}
+
 /* Standard output is what NULL stands for. */
 int option_output(const struct option_row *row, const char *value, void *settings)
 {

@@ -23,6 +23,7 @@ int options_parse(const struct command *command, int argc, char **argv, void *se
 int option_flag(const struct option_row *row, const char *value, void *settings); /* bool */
 int option_text(const struct option_row *row, const char *value, void *settings); /* const char * */
 int option_file(const struct option_row *row, const char *value, void *settings); /* not empty */
+int option_once(const struct option_row *row, const char *value, void *settings); /* and one */
 int option_output(const struct option_row *row, const char *value, void *settings); /* "-": NULL */
 int option_size(const struct option_row *row, const char *value, void *settings);   /* uint64_t */
 int option_buffer(const struct option_row *row, const char *value, void *settings); /* uint64_t */

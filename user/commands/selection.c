@@ -108,7 +108,11 @@ int selection_parse_cgroup(const struct option_row *row, const char *value, void
 	const char *path = value;
 	size_t length;
 
-	forget_cgroup(selection);
+	if (selection->cgroup) {
+		log_error("--%s: only one can be given: %s or %s", row->name, selection->cgroup,
+			  value);
+		return -EINVAL;
+	}
 	if (!strncmp(path, CGROUP_ROOT, root) && (!path[root] || path[root] == '/')) {
 		if (!is_directory(path))
 			return refuse_cgroup(row, value);

@@ -68,6 +68,26 @@ expect() {
 	expect 2 'growth by 0 is none' "$MEMSCOPE" diff --fail-on growth=0 x y
 }
 
+@test "a recording is no device or pipe" {
+	local file
+
+	"$MEMSCOPE" record -q -o whole.mscope -- true
+	mkfifo pipe
+	for file in /dev/null /dev/full pipe; do
+		expect 1 "$file: a recording needs a regular file; choose another name with -o, or standard output: -o - > $file" \
+			"$MEMSCOPE" record -o $file -- true
+		expect 1 "$file: a recording needs a regular file; choose another name with -o" \
+			"$MEMSCOPE" record --ring 1M -o $file -- true
+		expect 1 "$file: a recording needs a regular file; choose another name" \
+			"$MEMSCOPE" verify --repair $file whole.mscope
+	done
+	ln -s /dev/null link
+	expect 1 "link: a recording needs a regular file" "$MEMSCOPE" record -o link -- true
+	expect 1 "standard output: -o - > /dev/stdout" "$MEMSCOPE" record -o /dev/stdout -- true
+	ln -s whole.mscope whole
+	expect 1 "File exists; remove it" "$MEMSCOPE" record -o whole -- true
+}
+
 @test "a process that does not exist" {
 	expect 5 "there is no process 4194304" "$MEMSCOPE" trace -p 4194304
 	expect 5 "there is no process 4194304" "$MEMSCOPE" check -p 4194304

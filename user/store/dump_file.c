@@ -62,6 +62,21 @@ int dump_file_create(struct dump_file *file, const char *path)
 	return err;
 }
 
+bool dump_file_is_irregular(const char *path)
+{
+	struct place place;
+	struct stat status;
+	bool irregular;
+
+	if (place_find(&place, path))
+		return false;
+	irregular =
+		place.is_descriptor || (!place_stat(&place, &status) && !S_ISREG(status.st_mode) &&
+					!S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode));
+	place_close(&place);
+	return irregular;
+}
+
 int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 {
 	int err = dump_file_create(file, path);
@@ -69,7 +84,9 @@ int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 
 	if (err == -EEXIST && !stat(path, &status) && S_ISDIR(status.st_mode))
 		err = -EISDIR;
-	if (err)
+	if (err == -EEXIST && dump_file_is_irregular(path))
+		log_error("%s: a recording needs a regular file; choose another name", path);
+	else if (err)
 		log_error("%s: cannot create: %s%s", path, place_error(err),
 			  err == -EEXIST ? advice :
 			  err == -ENOENT ? "; a directory that is missing is not made" :

@@ -34,7 +34,13 @@ struct dump_file {
  */
 int dump_file_open(struct dump_file *file, const char *path, const char *advice);
 
-/* The same, not logged. */
+/*
+ * Whether that is the name of something that is not to be removed to make room, and no place for a
+ * recording: a device, a pipe, /dev/stdout.
+ */
+bool dump_file_is_irregular(const char *path);
+
+/* The same as dump_file_open(), not logged. */
 int dump_file_create(struct dump_file *file, const char *path);
 
 /* Whether another process has it open as above. This one's own lock would be gone afterwards. */

@@ -409,6 +409,12 @@ static int open_output(struct recorder *recorder)
 
 	if (!path)
 		return dump_file_open_stdout(&recorder->file);
+	if (!recorder->is_ring && dump_file_is_irregular(path)) {
+		log_error("%s: a recording needs a regular file; choose another name with -o, or"
+			  " standard output: -o - > %s",
+			  path, path);
+		return -EEXIST;
+	}
 	if (!recorder->is_ring)
 		return dump_file_open(&recorder->file, path,
 				      "; remove it, or choose another name with -o");

@@ -54,7 +54,11 @@ static int check_free(const char *path)
 		return 0;
 	if (S_ISDIR(status.st_mode))
 		return refuse_directory(path);
-	log_error("%s: exists; remove it, or choose another name with -o", path);
+	if (dump_file_is_irregular(path))
+		log_error("%s: a recording needs a regular file; choose another name with -o",
+			  path);
+	else
+		log_error("%s: exists; remove it, or choose another name with -o", path);
 	return -EEXIST;
 }
 

@@ -149,7 +149,7 @@ named_sites() {
 	mkdir -p "tree/.build-id/${id:0:2}" plain/deep empty other
 	cp symbols.debug "tree/.build-id/${id:0:2}/${id:2}.debug"
 	cp "$WORKLOADS/stacks" plain/deep/renamed
-	assert_equal "$(named_sites --symbols tree)" "$line"
+	assert_equal "$(named_sites --symbols tree 2> tree.err)" "$line"
 	assert_equal "$(named_sites --symbols plain)" "$line"
 	"$MEMSCOPE" export -f folded --symbols tree -o run.folded run.mscope
 	grep -q ';main;stacks_aligned;stacks_alloca;stacks_plain;take;' run.folded
@@ -165,6 +165,12 @@ named_sites() {
 	cp other/stacks "other/.build-id/${id:0:2}/${id:2}.debug"
 	assert_equal "$(named_sites --symbols other 2> other.err)" " :0"
 	grep -q "other/stacks is not the file that was traced (its build ID is [0-9a-f]*, not $id), so it is not used" other.err
+	# That has been said; of a directory with nothing of the name, the other line says it, once.
+	! grep -q "no file in it" tree.err other.err || fail "$(cat tree.err other.err)"
+	mkdir unrelated
+	cp other/stacks unrelated/program
+	assert_equal "$(named_sites --symbols unrelated 2> unrelated.err)" " :0"
+	assert_equal "$(grep -c "symbols unrelated: no file in it has the build ID of .*/stacks ($id).*: [1-9][0-9]* files\? without symbols" unrelated.err)" 1
 	run "$MEMSCOPE" report --symbols none run.mscope
 	[[ $output == *"--symbols none: No such file or directory"* ]]
 }

@@ -533,6 +533,8 @@ static int read_named(struct report_reader *reader, struct dump_set *set,
 	reader->namer = &namer;
 	err = report_reader_read(reader, set);
 	reader->namer = NULL;
+	if (!err && symbols->directory)
+		frame_names_tell_lack(names, symbols->directory);
 	frame_names_close(names);
 	return err;
 }

@@ -8,17 +8,21 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/string.h"
 #include "symbols/file_reader.h"
 #include "symbols/frame_found.h"
 
 #define MAX_MODULES 4096
+#define MAX_NAMED 3      /* in a warning */
 #define RETRY_NS 5000000 /* while debug information is being read; the reader ends a hang */
 
 struct module {
 	char *build_id;
-	int fd; /* negative: nothing is known of it */
+	char *path;
+	int fd;          /* negative: nothing is known of it */
+	bool is_lacking; /* a frame in it has no function */
 	struct function_table functions;
 	bool no_lines;
 };
@@ -59,6 +63,7 @@ void frame_names_close(struct frame_names *names)
 			close(names->modules[i].fd);
 		function_table_fini(&names->modules[i].functions);
 		free(names->modules[i].build_id);
+		free(names->modules[i].path);
 	}
 	free(names->modules);
 	symbol_files_close(names->files);
@@ -81,9 +86,12 @@ static struct module *module_of(struct frame_names *names, const char *build_id,
 						       names->count + 1, sizeof(*names->modules)))
 		return NULL;
 	module = &names->modules[names->count];
-	*module = (struct module){ .build_id = strdup(build_id), .fd = -1 };
-	if (!module->build_id)
+	*module = (struct module){ .build_id = strdup(build_id), .path = strdup(path), .fd = -1 };
+	if (!module->build_id || !module->path) {
+		free(module->build_id);
+		free(module->path);
 		return NULL;
+	}
 	names->count++;
 	module->fd = symbol_files_find(names->files, build_id, path);
 	if (module->fd >= 0)
@@ -142,6 +150,8 @@ size_t frame_names_put(void *context, struct ms_frame_record *record, size_t roo
 	    !*texts[MS_FRAME_BUILD_ID] || (*texts[MS_FRAME_FUNCTION] && record->line))
 		return 0;
 	module = module_of(names, texts[MS_FRAME_BUILD_ID], texts[MS_FRAME_MODULE]);
+	if (module && !*texts[MS_FRAME_FUNCTION])
+		module->is_lacking = true;
 	if (!module || module->fd < 0)
 		return 0;
 	string_clear(&names->name);
@@ -171,4 +181,29 @@ void frame_names_inlined(void *context, size_t number, struct ms_frame_record *r
 	found.function = names->name.failed ? "" : names->name.bytes;
 	record->flags |= MS_FRAME_INLINED;
 	frame_found_put(&found, record, room);
+}
+
+void frame_names_tell_lack(const struct frame_names *names, const char *directory)
+{
+	struct string files = { 0 };
+	size_t i, count = 0;
+
+	for (i = 0; i < names->count; i++) {
+		const struct module *module = &names->modules[i];
+
+		/* Of another build of a file by that name, a warning has told already. */
+		if (module->fd >= 0 || module->fd == -ESTALE)
+			break;
+		if (module->is_lacking && count++ < MAX_NAMED)
+			string_append_format(&files, "%s%s (%s)", count > 1 ? ", " : "",
+					     module->path, module->build_id);
+	}
+	if (count > MAX_NAMED)
+		string_append_format(&files, " and %zu more", count - MAX_NAMED);
+	if (i == names->count && count && !files.failed && symbol_files_any(names->files))
+		log_warning("--symbols %s: no file in it has the build ID of %.*s: %zu file%s"
+			    " without symbols; `readelf -n FILE` shows a file's build ID",
+			    directory, (int)files.length, files.bytes, count,
+			    count == 1 ? "" : "s");
+	string_fini(&files);
 }

@@ -31,4 +31,10 @@ size_t frame_names_put(void *context, struct ms_frame_record *record, size_t roo
  */
 void frame_names_inlined(void *context, size_t number, struct ms_frame_record *record, size_t room);
 
+/*
+ * Warns if the directory with symbols had none of all the files that frames are in, and some of
+ * these frames have no function: it may be that of another build.
+ */
+void frame_names_tell_lack(const struct frame_names *names, const char *directory);
+
 #endif /* MEMSCOPE_SYMBOLS_FRAME_NAMES_H */

@@ -202,7 +202,8 @@ static bool has_build_id(int fd, const char *build_id)
 	return !elf_image_read(&image, fd) && !strcmp(image.build_id, build_id);
 }
 
-static void tell_others(const struct symbol_files *files, const char *build_id, const char *name)
+/* Whether one is there. */
+static bool tell_others(const struct symbol_files *files, const char *build_id, const char *name)
 {
 	size_t i;
 
@@ -214,8 +215,9 @@ static void tell_others(const struct symbol_files *files, const char *build_id, 
 		log_warning("%s is not the file that was traced (its build ID is %s, not %s), so it"
 			    " is not used",
 			    file->path, file->build_id, build_id);
-		return;
+		return true;
 	}
+	return false;
 }
 
 static bool is_build_id(const char *text)
@@ -229,6 +231,7 @@ static bool is_build_id(const char *text)
 
 int symbol_files_find(struct symbol_files *files, const char *build_id, const char *name)
 {
+	bool other_build;
 	size_t i;
 	int fd;
 
@@ -243,8 +246,10 @@ int symbol_files_find(struct symbol_files *files, const char *build_id, const ch
 		if (fd >= 0)
 			close(fd);
 	}
-	tell_others(files, build_id, name);
-	fd = files->server.client ? ask_server(&files->server, build_id, name) : -1;
+	other_build = tell_others(files, build_id, name);
+	fd = files->server.client ? ask_server(&files->server, build_id, name) :
+	     other_build          ? -ESTALE :
+				    -1;
 	if (fd < 0 || has_build_id(fd, build_id))
 		return fd;
 	log_warning("%s: what the debuginfod server sent has another build ID than %s, so it is not"
@@ -252,6 +257,11 @@ int symbol_files_find(struct symbol_files *files, const char *build_id, const ch
 		    name, build_id);
 	close(fd);
 	return -1;
+}
+
+bool symbol_files_any(const struct symbol_files *files)
+{
+	return files->count;
 }
 
 int symbol_files_open(struct symbol_files **result, const struct symbol_files_options *options)

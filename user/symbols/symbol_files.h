@@ -26,8 +26,11 @@ void symbol_files_close(struct symbol_files *files);
 /*
  * A descriptor of the file with that build id (hexadecimal digits), which the caller closes;
  * negative: there is none. `name`: of the file that was traced; if one of that name is there with
- * another build id, a warning says so.
+ * another build id, a warning says so; -ESTALE if that was all that could be asked.
  */
 int symbol_files_find(struct symbol_files *files, const char *build_id, const char *name);
+
+/* Whether there is any in the directory; if not, a warning has said so. */
+bool symbol_files_any(const struct symbol_files *files);
 
 #endif /* MEMSCOPE_SYMBOLS_SYMBOL_FILES_H */

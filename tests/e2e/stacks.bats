@@ -149,6 +149,9 @@ named_sites() {
 	mkdir -p "tree/.build-id/${id:0:2}" plain/deep empty other
 	cp symbols.debug "tree/.build-id/${id:0:2}/${id:2}.debug"
 	cp "$WORKLOADS/stacks" plain/deep/renamed
+	# The report says what can be done, and not once it has been.
+	assert_equal "$("$MEMSCOPE" report run.mscope | grep -c '^Functions without a name in these call stacks: .*report --symbols DIRECTORY. takes the names')" 1
+	assert_equal "$("$MEMSCOPE" report --symbols tree run.mscope | grep -c 'Functions without a name')" 0
 	assert_equal "$(named_sites --symbols tree 2> tree.err)" "$line"
 	assert_equal "$(named_sites --symbols plain)" "$line"
 	"$MEMSCOPE" export -f folded --symbols tree -o run.folded run.mscope

@@ -4,6 +4,7 @@
  * where time is spent in calls.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "event/probe.h"
 #include "render/report_document.h"
@@ -213,6 +214,49 @@ static void put_ends(struct document *document, const struct site_ends *ends)
 	document_paragraph(document);
 }
 
+struct naming {
+	uint64_t frames, nameless;
+};
+
+/* Of native functions that report_document_cell_stack() may show. */
+static void count_nameless(struct naming *naming, const struct stacks *stacks,
+			   const struct stack *stack)
+{
+	size_t i;
+
+	/* Lines of Python are shown in their place. */
+	for (i = 0; stack && !stack->lines && i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack, i);
+
+		if (!frame || stacks_is_cuda(frame->module))
+			continue;
+		naming->frames++;
+		naming->nameless += !frame->function[0];
+		if (!strcmp(frame->function, "main"))
+			break;
+	}
+}
+
+/* What can be done if files were stripped: most of what the table shows are addresses. */
+static void put_nameless(struct document *document, const struct stacks *stacks,
+			 const struct site_row *rows, size_t count)
+{
+	struct naming naming = { 0 };
+	size_t i;
+
+	for (i = 0; i < count && i < document->top; i++)
+		count_nameless(&naming, stacks, rows[i].stack);
+	if (!naming.nameless || naming.nameless < naming.frames - naming.nameless)
+		return;
+	string_append_format(&document->text,
+			     "Functions without a name in these call stacks: %s of %s. Their files"
+			     " have no symbols for them; " DOCUMENT_CODE
+			     "report --symbols DIRECTORY" DOCUMENT_CODE
+			     " takes the names from files of the same build that have.",
+			     REPORT_COUNT(naming.nameless), REPORT_COUNT(naming.frames));
+	document_paragraph(document);
+}
+
 void report_document_sites(struct document *document, const struct report_recording *recording)
 {
 	size_t owners_count, sites_count;
@@ -225,6 +269,7 @@ void report_document_sites(struct document *document, const struct report_record
 	if (owners && sites) {
 		put_owners(document, owners, owners_count);
 		put_sites(document, &recording->state->stacks, sites, sites_count);
+		put_nameless(document, &recording->state->stacks, sites, sites_count);
 		put_ends(document, &recording->sites.ends);
 	}
 	free(owners);

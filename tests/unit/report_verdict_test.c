@@ -231,6 +231,69 @@ static void test_a_device_that_no_call_has_named(void **state)
 	done(&reader);
 }
 
+/* Managed memory is of a device, too. */
+static void test_managed_memory_is_not_denied(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(alloc("cuMemAllocManaged", 0x100000000, 64 * MIB));
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 1, "recorded, except of managed memory, which may be");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
+/* The place of a leak may hold more than what grew. */
+static void test_a_part_is_not_larger_than_the_whole(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+	uint64_t i;
+
+	(void)state;
+	begin();
+	add(record_frame(1, "run", "/usr/bin/train"));
+	add(record_stack(1, 1, 1));
+	add(record_called_from(1, alloc("cuMemAlloc_v2", 0x80000000, 64 * MIB)));
+	for (i = 0; i < 200; i++) {
+		add(record_called_from(1, alloc("cuMemAlloc_v2", 0x100000000 + i * MIB, MIB)));
+		add(record_on(0, record_call("cuLaunchKernel")));
+		now_ns += 10 * MILLISECOND;
+	}
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "leaves 200 MiB behind");
+	assert_says(&verdict, 0, "In all, 264 MiB of what is live was allocated in run");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
+/* A program that ends without an error may have wanted no more. */
+static void test_a_good_end_is_not_said_to_be_fatal(void **state)
+{
+	static const char *const words[] = { "It may have been fatal: ", "It was fatal: " };
+	struct report_reader reader;
+	struct verdict verdict;
+	int code;
+
+	(void)state;
+	for (code = 0; code < 2; code++) {
+		begin();
+		add(alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+		add(refused(1ull << 50));
+		add(record_exit((uint32_t)code << 8));
+		reader = end();
+		report_verdict(&verdict, &reader.report);
+		assert_says(&verdict, 0, words[code]);
+		verdict_fini(&verdict);
+		done(&reader);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +305,9 @@ int main(void)
 		cmocka_unit_test(test_a_leak_with_call_stacks),
 		cmocka_unit_test(test_out_of_memory_with_stacks_that_are_not_known),
 		cmocka_unit_test(test_a_device_that_no_call_has_named),
+		cmocka_unit_test(test_managed_memory_is_not_denied),
+		cmocka_unit_test(test_a_part_is_not_larger_than_the_whole),
+		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
 	};
 
 	return unit_run("report_verdict", tests);

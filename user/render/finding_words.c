@@ -88,7 +88,8 @@ void finding_words_site(struct string *out, const struct report_recording *recor
 	else if (numbered->stack_calls)
 		append_calls(out, numbered);
 	else if (numbered->stack_bytes)
-		string_append_format(out, "%s of what is live was allocated in ",
+		string_append_format(out, "%s%s of what is live was allocated in ",
+				     numbered->stack_bytes > numbered->whole ? "in all, " : "",
 				     REPORT_SIZE(numbered->stack_bytes));
 	else
 		string_append_format(out, "%s%s of these calls' time was in ",

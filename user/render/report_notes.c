@@ -534,3 +534,26 @@ void report_append_held_before(struct string *out, const struct process *process
 					" what that held by then is not in these peaks and"
 					" totals");
 }
+
+static bool has_managed(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (recording->processes[i].process->spaces[MS_SPACE_MANAGED].peak_bytes)
+			return true;
+	return false;
+}
+
+void report_append_no_device_memory(struct string *out, const struct report *report)
+{
+	bool managed = false;
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		managed |= has_managed(report->recordings[i]);
+	string_append_text(out, managed ?
+					"No allocation on a device was recorded, except of managed"
+					" memory, which may be there or on the host." :
+					"No allocation on a device was recorded.");
+}

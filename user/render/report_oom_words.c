@@ -401,7 +401,9 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 		string_append_text(out, "was handled: ");
 		break;
 	case OOM_FATAL:
-		string_append_text(out, "was fatal: ");
+		string_append_text(out, oom->request.exited && !oom->request.exit_status ?
+						"may have been fatal: " :
+						"was fatal: ");
 		break;
 	case OOM_OPEN:
 	case OOM_OUTCOMES_COUNT:

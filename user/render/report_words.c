@@ -10,6 +10,7 @@
 #include "render/finding_words.h"
 #include "render/identity_words.h"
 #include "render/report_exactness.h"
+#include "render/report_notes.h"
 #include "render/report_oom_words.h"
 #include "render/report_xids.h"
 
@@ -519,7 +520,7 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	char peak[STRING_NUMBER_BYTES], live[STRING_NUMBER_BYTES];
 
 	if (!device || (!device->peak_bytes && !device->live_bytes)) {
-		string_append_text(out, "No allocation on a device was recorded.");
+		report_append_no_device_memory(out, report);
 		return;
 	}
 	string_append_text(out, "Most was held on ");

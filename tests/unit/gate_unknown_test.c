@@ -183,6 +183,18 @@ static void judge_of(const char *word, void (*run)(void), const char *ops, struc
 	done(&reader);
 }
 
+/* One that goes on for long, but does nothing, is not what was too short. */
+static void run_with_a_parent(void)
+{
+	const uint64_t start_ns = RECORD_START_NS + MS_START_NS;
+
+	add(record_of(99, start_ns, record_process(MS_TYPE_ATTACH, "parent", 0)));
+	run_a_moment();
+	add(record_exit(0));
+	now_ns += 5 * SECOND;
+	add(record_of(99, start_ns, record_exit(0)));
+}
+
 /* Figures say how much too little there was, where there was too little. */
 static void test_figures_of_what_was_too_short(void **state)
 {
@@ -192,6 +204,7 @@ static void test_figures_of_what_was_too_short(void **state)
 		const char *ops;
 	} cases[] = {
 		{ "leak-growth", "; leak-time is 1 s)", run_a_moment, NULL },
+		{ "leak-growth", " ms; leak-time is 1 s)", run_with_a_parent, NULL },
 		{ "sync-bound", "; bound-time is 1 s)", run_a_moment, NULL },
 		{ "launch-bound", "; bound-time is 1 s)", run_a_moment, NULL },
 		{ "growth=1", "; --warmup is 1m00s)", run_quiet, NULL },

@@ -83,7 +83,9 @@ uint64_t report_longest_ns(const struct report_recording *recording)
 	size_t i;
 
 	for (i = 0; i < recording->processes_count; i++) {
-		const uint64_t ns = length_of(recording, recording->processes[i].process);
+		const struct process *process = recording->processes[i].process;
+		const uint64_t ns =
+			any_call(recording, process) ? length_of(recording, process) : 0;
 
 		longest_ns = ns > longest_ns ? ns : longest_ns;
 	}

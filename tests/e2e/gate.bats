@@ -39,16 +39,16 @@ record_puppet() {
 	# In a second or two, nothing is sure.
 	run -9 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope
 	[[ $stderr == *"leak-growth could not be looked for: less time was recorded than ten times leak-time ("*"; leak-time is 1 s); add unknown=pass to let this pass, record for longer, or ask for left=SIZE or peak=SIZE"* ]]
-	[[ ${stderr##*$'\n'} == *": --fail-on: nothing was found, but not everything could be checked; the exit code is 9, and not 8"* ]]
+	[[ ${stderr##*$'\n'} == *": --fail-on: nothing with enough confidence was found, but not everything could be checked; the exit code is 9, and not 8"* ]]
 	# What is found counts more.
 	run -8 --separate-stderr report --fail-on "leak-growth>=high,leak-growth>=low" -o out.md leak.mscope
 	[[ $stderr == *"could not be looked for"* && $stderr != *"nothing was found"* ]]
 	run -9 "$MEMSCOPE" diff --fail-on "leak-growth>=high" leak.mscope leak.mscope
-	[[ $output == *"could not be looked for in B"*"; add unknown=pass to let this pass"*"--fail-on: nothing was found"* ]]
+	[[ $output == *"could not be looked for in B"*"; add unknown=pass to let this pass"*"--fail-on: nothing with enough confidence was found"* ]]
 	run -0 --separate-stderr report --fail-on "leak-growth>=high,unknown=pass" -o out.md leak.mscope
-	[[ $stderr == *"could not be looked for"*"(unknown=pass)"*"--fail-on: nothing was found; no condition could be checked in "* ]]
+	[[ $stderr == *"could not be looked for"*"(unknown=pass)"*"--fail-on: nothing with enough confidence was found; no condition could be checked in "* ]]
 	run -0 --separate-stderr report --fail-on "leak-growth>=high,oom,unknown=pass" -o out.md leak.mscope
-	[[ ${stderr##*$'\n'} == *"--fail-on: nothing was found; checked oom in "* ]]
+	[[ ${stderr##*$'\n'} == *"--fail-on: nothing with enough confidence was found; checked oom in "* ]]
 	run -0 --separate-stderr report --fail-on oom,loss,inexact,empty -o out.md leak.mscope
 	[[ $stderr == *": --fail-on: nothing was found; checked oom, loss, inexact, empty in "*" calls of 1 process, "* ]]
 	[ "$(wc -l <<< "$stderr")" -eq 1 ]
@@ -65,7 +65,7 @@ record_puppet() {
 	# It is known.
 	echo "leak-growth python? cuMemAlloc* # of old" > known
 	run -0 --separate-stderr report --fail-on "leak>=low" --suppress known leak.mscope
-	[[ $stderr == *": --fail-on: nothing was found; checked leak>=low in "* ]]
+	[[ $stderr == *": --fail-on: nothing but what is suppressed was found; checked leak>=low in "* ]]
 	[[ $output == *" 1 finding is suppressed."* ]]
 	report -f json --suppress known leak.mscope > report.json
 	valid report report.json

@@ -188,8 +188,8 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 	return "; add unknown=pass to let this pass";
 }
 
-/* "Nothing was found" would be heard as "nothing is there". */
-static void warn_of_doubtful(const struct gate *gate, const struct report *report)
+/* "Nothing was found" would be heard as "nothing is there". Returns whether there is. */
+static bool warn_of_doubtful(const struct gate *gate, const struct report *report)
 {
 	const struct gate_condition *condition = NULL;
 	const char *rule = NULL;
@@ -216,28 +216,43 @@ static void warn_of_doubtful(const struct gate *gate, const struct report *repor
 			    count, count == 1 ? "" : "s", count == 1 ? "has" : "have", rule,
 			    (int)strcspn(condition->text, ">="), condition->text,
 			    count == 1 ? "it" : "them");
+	return count;
+}
+
+/* What was found, as far as it counts. */
+static const char *nothing_of(const struct gate *gate, const struct report *report)
+{
+	size_t i;
+
+	if (warn_of_doubtful(gate, report))
+		return "nothing with enough confidence";
+	for (i = 0; i < report->count; i++)
+		if (report->recordings[i]->suppressed)
+			return "nothing but what is suppressed";
+	return "nothing";
 }
 
 int dump_input_gate_code(const struct gate *gate, const struct report *report, bool found,
 			 uint64_t unknown)
 {
 	const bool unchecked = unknown && !gate->unknown_passes;
+	const char *nothing;
 	struct string checked = { 0 };
 
 	if (found)
 		return EXIT_FINDING;
-	warn_of_doubtful(gate, report);
+	nothing = nothing_of(gate, report);
 	if (!unchecked && gate->count) {
 		gate_append_checked(&checked, gate, unknown, report);
-		log_info("--fail-on: nothing was found; %.*s", (int)checked.length,
+		log_info("--fail-on: %s was found; %.*s", nothing, (int)checked.length,
 			 checked.length ? checked.bytes : "");
 		string_fini(&checked);
 	}
 	if (!unchecked)
 		return EXIT_OK;
-	log_warning("--fail-on: nothing was found, but not everything could be checked; the exit"
+	log_warning("--fail-on: %s was found, but not everything could be checked; the exit"
 		    " code is %d, and not %d as for what is found",
-		    EXIT_UNCHECKED, EXIT_FINDING);
+		    nothing, EXIT_UNCHECKED, EXIT_FINDING);
 	return EXIT_UNCHECKED;
 }
 

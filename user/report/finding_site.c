@@ -140,6 +140,8 @@ void report_finding_find_site(const struct report_recording *recording,
 		find_empties(recording, numbered);
 	else if (finding->lines.whole)
 		find_lines(recording, numbered);
+	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK && finding->freed)
+		return; /* what is live at the end is something else */
 	else if (finding_topic_of(finding->rule) == FINDING_TOPIC_LEAK)
 		numbered->stack =
 			sites_fitting(&recording->sites, recording->state, process, finding->row,

@@ -49,9 +49,13 @@ uint64_t report_grown_bytes(const struct report_recording *recording)
 	uint64_t bytes = 0;
 	size_t i;
 
-	for (i = 0; i < recording->findings_count; i++)
-		if (recording->findings[i].finding->rule == FINDING_LEAK_GROWTH)
-			bytes += recording->findings[i].finding->bytes;
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding->rule == FINDING_LEAK_GROWTH && !finding->freed &&
+		    usage_is_on_device(finding->space))
+			bytes += finding->bytes;
+	}
 	return bytes;
 }
 

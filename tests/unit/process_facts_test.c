@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/proc.h"
@@ -48,8 +49,23 @@ static void test_a_process_that_began_at_another_time(void **state)
 	assert_int_equal(process_facts_read(1 << 22, info.start_ns, &wish, &facts), -ESRCH);
 }
 
+static bool has_arguments(pid_t pid)
+{
+	char path[64], byte;
+	int fd;
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	has = fd >= 0 && read(fd, &byte, 1) == 1;
+	close(fd);
+	return has;
+}
+
 static pid_t start(char *const arguments[], char *const environment[])
 {
+	const struct timespec pause = { 0, 1000000 };
+	int tries;
 	int ready[2];
 	pid_t pid;
 	char byte;
@@ -61,8 +77,11 @@ static pid_t start(char *const arguments[], char *const environment[])
 		_exit(127);
 	}
 	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 0); /* it has been executed */
+	assert_int_equal(read(ready[0], &byte, 1), 0); /* it is being executed */
 	close(ready[0]);
+	/* The kernel closes files before it puts the arguments into the new memory. */
+	for (tries = 0; !has_arguments(pid) && tries < 20000; tries++)
+		nanosleep(&pause, NULL);
 	return pid;
 }
 

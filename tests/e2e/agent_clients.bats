@@ -297,11 +297,12 @@ held() {
 	wait_for '[ "$(held)" -le $((before + 16)) ]' || fail "descriptors: $before, then $(held)"
 	fresh
 	[ "$(own open_descriptors "")" -ge "$before" ]
-	# Its own memory; and what there is of the kernel's buffers (2 x 8 MiB), which are mapped, and counted, twice.
-	i=$(awk '/^RssAnon/ { print $2 * 1024 }' "/proc/$OTHER_PID/status")
+	# Without the kernel's buffers (2 x 8 MiB), which are mapped, and counted, twice as they are used.
+	i=$(awk '/^[0-9a-f]+-/ { buffer = /bpf-map/ } /^Rss:/ && !buffer { sum += $2 } END { print sum * 1024 }' \
+		"/proc/$OTHER_PID/smaps")
 	[ "$i" -le $((32 << 20)) ] || fail "the capture takes $i bytes"
-	i=$(own resident_memory_bytes capture)
-	[ "$i" -le $((64 << 20)) ] || fail "the capture takes $i bytes with the buffers"
+	[ "$i" -gt $((1 << 20)) ]
+	[ "$(own resident_memory_bytes capture)" -ge "$i" ]
 	i=$(own resident_memory_bytes http)
 	[ "$i" -le $((16 << 20)) ] || fail "the process for clients takes $i bytes"
 	agent_stop

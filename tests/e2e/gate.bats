@@ -91,6 +91,20 @@ record_puppet() {
 	valid report report.json
 }
 
+@test "peak=SIZE: to record from the start is advised where that is what lacks, and not of other losses" {
+	puppet_with_cuda
+	puppet alloc 1000000
+	record_start -o late.mscope -p "$PUPPET_PID"
+	puppet alloc 1000
+	record_stop
+	puppet_end
+	run -9 --separate-stderr report --fail-on peak=1G late.mscope
+	[[ $stderr == *"what processes held before they were attached to is not known, and it may have been more; record the program from its start (record -f -- COMMAND"* ]]
+	run -9 --separate-stderr report --pid 4242 --fail-on peak=1T "$ROOT/tests/golden/dump-1.4.mscope"
+	[[ $stderr == *"the numbers are not exact, and it may have been more"* ]]
+	[[ $stderr != *"from its start"* ]]
+}
+
 @test "what a short run leaves: left=SIZE, with its line; leak-at-exit says that it is too short" {
 	record_puppet left.mscope "alloc 40000000"
 	run -8 --separate-stderr report --fail-on left=38M left.mscope

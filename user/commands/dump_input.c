@@ -164,7 +164,7 @@ static const char *hint_for_beginning(const char *why)
 		return "; record the program while it uses CUDA, its children with -f; if a script"
 		       " sets LD_LIBRARY_PATH, so that the first calls are missing, write it before"
 		       " memscope-bpf, too" OR_PASS;
-	if (strstr(why, "attached to is not known") || strstr(why, "numbers are not exact"))
+	if (strstr(why, "attached to is not known"))
 		return "; record the program from its start (record -f -- COMMAND; if a script in it"
 		       " sets LD_LIBRARY_PATH, write that before memscope-bpf, too)" OR_PASS;
 	return NULL;

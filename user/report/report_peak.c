@@ -112,7 +112,10 @@ const char *report_blind_to_peak(const struct report_recording *recording, uint6
 	if (!recording->called)
 		return "no call was recorded";
 	if (report_is_inexact(recording))
-		return "the numbers are not exact, and it may have been more";
+		return report_unknown(recording).was_running ?
+			       "what processes held before they were attached to is not known, and"
+			       " it may have been more" :
+			       "the numbers are not exact, and it may have been more";
 	if (may_lack_processes(recording))
 		return "processes that use the GPU were not recorded, and it may have been more";
 	return report_selects(&recording->options) && may_have_reached(recording, least) ?

@@ -322,6 +322,47 @@ static void test_growth_is_told_in_numbers(void **state)
 	run_end(&run);
 }
 
+static const struct finding_evidence *evidence_of(const struct finding *finding, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < finding->evidence_count; i++)
+		if (!strcmp(finding->evidence[i].what, what))
+			return &finding->evidence[i];
+	fail_msg("no evidence: %s", what);
+	return NULL;
+}
+
+/* Frees with which a program ends are not memory that came and went while it grew. */
+static void test_what_was_freed_at_the_end_did_not_come_and_go(void **state)
+{
+	const struct finding *finding;
+	struct run run = { 0 };
+	uint64_t blocks[200];
+	size_t count, i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	for (i = 0; i < 200; i++) {
+		blocks[i] = alloc_new(&run, MIB);
+		wait_for(&run, 100 * MS);
+	}
+	for (i = 0; i < 200; i++)
+		free_at(&run, blocks[i]);
+	end_process(&run, 0);
+	finish(&run);
+	finding = analysis_findings(run.analysis, &count);
+	assert_int_equal(count, 1);
+	assert_true(finding->freed);
+	assert_int_equal(finding->confidence, FINDING_LOW);
+	assert_string_equal(finding->lowered_by,
+			    "nothing was launched meanwhile: the program may be loading");
+	assert_int_equal(evidence_of(finding, "frees of this kind before it ended")->value, 0);
+	assert_int_equal(evidence_of(finding, "live bytes of this kind then")->value, 200 * MIB);
+	assert_int_equal(evidence_of(finding, "freed when the program ended")->value, 200 * MIB);
+	run_end(&run);
+}
+
 /* Of one function: they are one leak. Of several, the larger one comes first. */
 static void test_order(void **state)
 {
@@ -456,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_losses_lower_what_they_concern),
 		cmocka_unit_test(test_growth_is_told_in_numbers),
+		cmocka_unit_test(test_what_was_freed_at_the_end_did_not_come_and_go),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_the_surest_leads),
 		cmocka_unit_test(test_what_was_there_before),

@@ -56,6 +56,37 @@ static void test_many(void **state)
 	assert_true(tally.missing && tally.missing <= tally.whole / (STACK_TALLY_SLOTS + 1));
 }
 
+/* What is taken back leaves no more than there is in truth, and the slot for others. */
+static void test_taking_back(void **state)
+{
+	struct stack_tally tally = { 0 };
+	uint64_t real[MANY + 1] = { 0 };
+	uint32_t i;
+	size_t slot;
+
+	(void)state;
+	for (i = 0; i < 20 * MANY; i++) {
+		const uint32_t stack = i % 3 ? 7 : 1 + i * 7919u % MANY;
+
+		stack_tally_add(&tally, stack, 4);
+		real[stack] += 4;
+		if (stack == 7 && i % 2)
+			continue;
+		stack_tally_remove(&tally, stack, 3);
+		real[stack] -= 3;
+	}
+	assert_true(tally.missing);
+	for (slot = 0; slot < STACK_TALLY_SLOTS; slot++)
+		if (tally.stacks[slot])
+			assert_true(tally.parts[slot] <= real[tally.stacks[slot]]);
+	assert_true(part_of(&tally, 7) + tally.missing >= real[7]);
+	for (i = 1; i <= MANY; i++)
+		stack_tally_remove(&tally, i, real[i]);
+	assert_int_equal(tally.whole, 0);
+	for (slot = 0; slot < STACK_TALLY_SLOTS; slot++)
+		assert_int_equal(tally.stacks[slot], 0);
+}
+
 static void test_sums(void **state)
 {
 	struct stack_tally one = { 0 }, other = { 0 };
@@ -76,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few_are_exact),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_taking_back),
 		cmocka_unit_test(test_sums),
 	};
 

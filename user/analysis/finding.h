@@ -87,7 +87,8 @@ struct finding {
 	bool is_of_tensors;  /* of growth: of blocks that a framework's allocator gave */
 	uint16_t framework;  /* enum ms_framework: of that, and of what its allocator cannot use */
 	uint32_t stack;      /* id of where these were asked for; 0: not known */
-	/* Where the calls that it is about were made: of copies by time, of others by count. */
+	/* Where the calls that it is about were made: of copies by time, of leaks by the bytes that
+	 * were live of that kind, of others by count. */
 	struct stack_tally lines;
 	bool freed;             /* of growth: in the end it was given back */
 	const char *lowered_by; /* why the confidence is not higher; NULL: it is high */

@@ -99,6 +99,7 @@ static struct group_freed *freed_of(struct group *group, uint64_t ending)
 	if (freed->live.count)
 		memset(freed->born, 0, sizeof(freed->born));
 	freed->live = (struct amount){ 0 };
+	freed->lines = (struct stack_tally){ 0 };
 	freed->frees = 0;
 	freed->ending = ending;
 	freed->from = group->newest;
@@ -106,7 +107,8 @@ static struct group_freed *freed_of(struct group *group, uint64_t ending)
 	return freed;
 }
 
-void group_take_back(struct group *group, unsigned int born, uint64_t size, uint64_t ending)
+void group_take_back(struct group *group, unsigned int born, uint64_t size, uint32_t stack,
+		     uint64_t ending)
 {
 	struct group_freed *freed = group->freed;
 
@@ -115,6 +117,7 @@ void group_take_back(struct group *group, unsigned int born, uint64_t size, uint
 		return;
 	take(&freed->born[born], size);
 	take(&freed->live, size);
+	stack_tally_remove(&freed->lines, stack, size);
 }
 
 /* ---- what lives ------------------------------------------------------------------------------ */
@@ -152,6 +155,18 @@ bool group_remove(struct group *group, unsigned int bucket, unsigned int born, u
 	return true;
 }
 
+void group_add_line(struct group *group, uint32_t stack, uint64_t size)
+{
+	stack_tally_add(&group->lines, stack, size);
+}
+
+void group_remove_line(struct group *group, uint32_t stack, uint64_t size, uint64_t ending)
+{
+	stack_tally_remove(&group->lines, stack, size);
+	if (group->freed && group->freed->ending == ending)
+		stack_tally_add(&group->freed->lines, stack, size);
+}
+
 void group_clear(struct group *group, unsigned int bucket, uint64_t ending)
 {
 	struct group_freed *freed;
@@ -163,8 +178,10 @@ void group_clear(struct group *group, unsigned int bucket, uint64_t ending)
 		for (i = 0; i < GROUP_TIMES; i++)
 			amount_add(&freed->born[i], &group->born[i]);
 		amount_add(&freed->live, &group->live);
+		stack_tally_merge(&freed->lines, &group->lines);
 	}
 	group->live = (struct amount){ 0 };
+	group->lines = (struct stack_tally){ 0 };
 	group->window = (struct amount){ 0 };
 	memset(group->born, 0, sizeof(group->born));
 }

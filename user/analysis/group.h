@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/stack_tally.h"
 #include "ledger/state.h"
 
 #define ACTIVITY_BUCKETS 64
@@ -23,6 +24,7 @@ struct group_freed {
 	struct amount lowest;
 	struct amount born[GROUP_TIMES];
 	struct amount live;
+	struct stack_tally lines; /* bytes of `live` */
 	uint64_t frees;
 };
 
@@ -40,7 +42,8 @@ struct group {
 	uint64_t temporary, temporary_bytes;
 	uint64_t call_ns; /* spent in its allocations and frees */
 	struct amount live;
-	struct amount window; /* those that were allocated in [A, B]: struct analysis_options */
+	struct stack_tally lines; /* bytes of `live`, if who counts it knows the stacks */
+	struct amount window;     /* those that were allocated in [A, B]: struct analysis_options */
 	uint64_t peak_count;
 	struct amount born[GROUP_TIMES];        /* of those that live: when they were made */
 	struct amount lowest[ACTIVITY_BUCKETS]; /* of `live`, each by itself; up to `newest` */
@@ -64,6 +67,10 @@ void group_add(struct group *group, unsigned int bucket, unsigned int born, uint
 bool group_remove(struct group *group, unsigned int bucket, unsigned int born, uint64_t size,
 		  uint64_t ending);
 
+/* The same block is one that was allocated there: after group_add(), and after group_remove(). */
+void group_add_line(struct group *group, uint32_t stack, uint64_t size);
+void group_remove_line(struct group *group, uint32_t stack, uint64_t size, uint64_t ending);
+
 /* All that lives has ended; it is noted down as freed, unless `ending` is 0. */
 void group_clear(struct group *group, unsigned int bucket, uint64_t ending);
 
@@ -71,7 +78,8 @@ void group_clear(struct group *group, unsigned int bucket, uint64_t ending);
 void group_settle(struct group *group);
 
 /* A block that had only seemed to have ended with the others. */
-void group_take_back(struct group *group, unsigned int born, uint64_t size, uint64_t ending);
+void group_take_back(struct group *group, unsigned int born, uint64_t size, uint32_t stack,
+		     uint64_t ending);
 
 /* What was freed since that moment; NULL: nothing. */
 const struct group_freed *group_freed_since(const struct group *group, uint64_t ending);

@@ -154,18 +154,29 @@ static bool grew_since(const struct windows *windows, unsigned int from)
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
+/*
+ * Frees with which a process ends say nothing of what came and went while it worked: where they
+ * begin, buckets are not told apart from them.
+ */
+static unsigned int last_of_frees(const struct process_activity *activity)
+{
+	return process_activity_has_ended(activity, &activity->ending) ?
+		       process_activity_bucket_at(activity, activity->ending.begin_ns) :
+		       ACTIVITY_BUCKETS;
+}
+
 static void note_work(const struct process_activity *activity, const struct growth_view *view,
 		      unsigned int first, struct growth *growth)
 {
+	const unsigned int ending = last_of_frees(activity);
 	unsigned int i;
 
 	for (i = first; i <= view->last; i++) {
 		const struct activity_slice *slice = &activity->slices[i];
 
 		growth->launches += slice->launches;
-		growth->frees += slice->allocs > activity->allocs[i] ?
-					 slice->allocs - activity->allocs[i] :
-					 0;
+		if (i < ending && slice->allocs > activity->allocs[i])
+			growth->frees += slice->allocs - activity->allocs[i];
 	}
 }
 
@@ -460,9 +471,12 @@ static bool grow_alone(const struct growth_view *view, const struct family *fami
 bool growth_of(const struct growth_view *view, const struct family *family,
 	       const struct analysis_options *options, struct growth *growth)
 {
-	return grows_together(view, family, options, growth) ||
-	       (family->count > 1 && (grow_unfreed(view, family, options, growth) ||
-				      grow_alone(view, family, options, growth)));
+	const bool grows = grows_together(view, family, options, growth) ||
+			   (family->count > 1 && (grow_unfreed(view, family, options, growth) ||
+						  grow_alone(view, family, options, growth)));
+
+	growth->until_end = view->before;
+	return grows;
 }
 
 /* ---- how the sizes change -------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "analysis/tensor_growth.h"
 #include "ledger/kernels.h"
+#include "ledger/usage.h"
 
 #define SHORT_FACTOR 10 /* growth seen for less than so many times leak_time may be a beginning */
 #define ENDED_MAX 8     /* of what ended with contexts, so much is remembered */
@@ -70,8 +71,12 @@ struct finding leaks_growth_finding(const struct process_activity *activity,
 	finding_say(&finding, "windows, out of 7, that left something behind", FINDING_COUNT,
 		    growth->windows);
 	finding_say(&finding, "allocations of this kind", FINDING_COUNT, growth->allocs);
-	finding_say(&finding, "frees of this kind", FINDING_COUNT, growth->freed);
-	finding_say(&finding, "live bytes of this kind", FINDING_BYTES, growth->live.bytes);
+	finding_say(&finding,
+		    growth->until_end ? "frees of this kind before it ended" : "frees of this kind",
+		    FINDING_COUNT, growth->freed);
+	finding_say(&finding,
+		    growth->until_end ? "live bytes of this kind then" : "live bytes of this kind",
+		    FINDING_BYTES, growth->live.bytes);
 	if (growth_rises(growth, &first, &last)) {
 		finding_say(&finding, "mean size of the first ones", FINDING_BYTES, first);
 		finding_say(&finding, "mean size of the last ones", FINDING_BYTES, last);
@@ -81,6 +86,28 @@ struct finding leaks_growth_finding(const struct process_activity *activity,
 	}
 	finding_say(&finding, "launches meanwhile", FINDING_COUNT, growth->launches);
 	return finding;
+}
+
+/*
+ * Where what grew was allocated, if what the process has live in the end does not say that: it was
+ * freed, or is memory of the host.
+ */
+static void note_lines(struct finding *finding, const struct growth_view *view,
+		       const struct family *family)
+{
+	size_t i;
+
+	for (i = 0; i < family->count; i++) {
+		const struct group *group = family->members[i];
+		const struct group_freed *freed =
+			view->before ? group_freed_since(group, view->before->number) : NULL;
+
+		if (!group->picked)
+			continue;
+		stack_tally_merge(&finding->lines, &group->lines);
+		if (freed)
+			stack_tally_merge(&finding->lines, &freed->lines);
+	}
 }
 
 static void mark_picked(const struct family *family)
@@ -120,8 +147,9 @@ static struct ended_growth *ended_find(const struct process_activity *activity,
 	return NULL;
 }
 
-static int ended_note(struct process_activity *activity, const struct family *family,
-		      const struct growth *growth, const struct analysis_options *options)
+static int ended_note(struct process_activity *activity, const struct growth_view *view,
+		      const struct family *family, const struct growth *growth,
+		      const struct analysis_options *options)
 {
 	struct ended_growth *ended = ended_find(activity, family);
 	const bool again = ended;
@@ -139,6 +167,7 @@ static int ended_note(struct process_activity *activity, const struct family *fa
 					.allocs = family_allocs(family),
 					.left = growth->left.count,
 					.again = again };
+	note_lines(&ended->finding, view, family);
 	leaks_growth_confidence(growth, options, &ended->finding);
 	return 0;
 }
@@ -159,19 +188,23 @@ int leaks_before_end(struct process_activity *activity, const struct analysis_op
 
 	while (!err && families_next(&families, &family))
 		if (growth_of(&view, &family, options, &growth))
-			err = ended_note(activity, &family, &growth, options);
+			err = ended_note(activity, &view, &family, &growth, options);
 	families_fini(&families);
 	return err;
 }
 
 /* ---- growth at the end ----------------------------------------------------------------------- */
 
-static int report_growth(const struct process_activity *activity, const struct family *family,
-			 const struct growth *growth, bool freed,
-			 const struct analysis_options *options, struct findings *findings)
+static int report_growth(const struct growth_view *view, const struct family *family,
+			 const struct growth *growth, const struct analysis_options *options,
+			 struct findings *findings)
 {
+	const struct process_activity *activity = view->activity;
 	struct finding finding = leaks_growth_finding(activity, family, growth);
+	const bool freed = view->before;
 
+	if (freed || !usage_is_held(finding.space))
+		note_lines(&finding, view, family);
 	leaks_growth_confidence(growth, options, &finding);
 	finding.freed = freed;
 	if (freed) {
@@ -197,7 +230,7 @@ static int judge_growth(struct process_activity *activity, const struct family *
 	if (growth_of(&now, family, options, &growth))
 		return tensor_growth_explains(&now, family, &growth) ?
 			       0 :
-			       report_growth(activity, family, &growth, false, options, findings);
+			       report_growth(&now, family, &growth, options, findings);
 	if (ended) {
 		if (!ended_counts(ended, family))
 			return 0;
@@ -207,7 +240,7 @@ static int judge_growth(struct process_activity *activity, const struct family *
 	if (process_activity_has_ended(activity, &activity->ending) &&
 	    growth_of(&before, family, options, &growth) &&
 	    !tensor_growth_explains(&before, family, &growth))
-		return report_growth(activity, family, &growth, true, options, findings);
+		return report_growth(&before, family, &growth, options, findings);
 	return 0;
 }
 
@@ -299,8 +332,9 @@ static void count_live(const struct process_activity *activity, uint64_t live[MS
 struct forgotten {
 	struct amount left, early; /* `early`: of it, set up at the beginning */
 	uint64_t allocs, frees, peak_count, first_ts_ns, smallest, largest;
-	uint64_t freed_last; /* by the frees that the process ended with */
-	uint64_t born_in;    /* buckets (bit set) in which some of it was made */
+	uint64_t freed_last;      /* by the frees that the process ended with */
+	uint64_t born_in;         /* buckets (bit set) in which some of it was made */
+	struct stack_tally lines; /* bytes of `left`; of memory of the host alone */
 };
 
 _Static_assert(ACTIVITY_BUCKETS <= 64, "struct forgotten has a bit for each");
@@ -319,6 +353,8 @@ static void forgotten_add(struct forgotten *sum, const struct group *group,
 		sum->smallest = group->smallest;
 	if (group->largest > sum->largest)
 		sum->largest = group->largest;
+	if (!usage_is_held(group->space))
+		stack_tally_merge(&sum->lines, &group->lines);
 	sum->left.count += group->live.count;
 	sum->left.bytes += group->live.bytes;
 	sum->early.count += early->count;
@@ -332,6 +368,7 @@ static void say_forgotten(struct finding *finding, const struct forgotten *forgo
 {
 	finding->first_ts_ns = forgotten->first_ts_ns;
 	finding->bytes = forgotten->left.bytes;
+	finding->lines = forgotten->lines;
 	finding_say(finding, "allocations not freed", FINDING_COUNT, forgotten->left.count);
 	finding_say(finding, "bytes not freed", FINDING_BYTES, forgotten->left.bytes);
 	finding_say(finding, "those allocated during initialisation", FINDING_COUNT,

@@ -266,6 +266,7 @@ void process_activity_live_add(struct process_activity *activity, struct group *
 {
 	group_add(group, activity->bucket, process_activity_born_at(activity, allocation->ts_ns),
 		  allocation->size_bytes);
+	group_add_line(group, allocation->stack, allocation->size_bytes);
 	if (!group->first_ts_ns || allocation->ts_ns < group->first_ts_ns)
 		group->first_ts_ns = allocation->ts_ns;
 	if (!activity->first_alloc_ns || allocation->ts_ns < activity->first_alloc_ns)
@@ -293,6 +294,8 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 		activity->dirty = true;
 		return;
 	}
+	group_remove_line(group, allocation->stack, allocation->size_bytes,
+			  activity->ending.number);
 	activity->live_count--;
 	if (is_in_window(activity, allocation)) {
 		group->window.count--;
@@ -399,7 +402,7 @@ static int scan_allocation(struct process_activity *activity, const struct alloc
 		return -ENOMEM;
 	if (ending)
 		group_take_back(group, process_activity_born_at(activity, allocation->ts_ns),
-				allocation->size_bytes, ending);
+				allocation->size_bytes, allocation->stack, ending);
 	process_activity_live_add(activity, group, allocation);
 	activity->allocs_before += !activity->scanned && allocation->ts_ns < activity->base_ns;
 	return 0;

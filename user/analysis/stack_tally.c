@@ -55,6 +55,20 @@ void stack_tally_add(struct stack_tally *tally, uint32_t stack, uint64_t amount)
 	add_part(tally, stack, amount);
 }
 
+void stack_tally_remove(struct stack_tally *tally, uint32_t stack, uint64_t amount)
+{
+	size_t i;
+
+	tally->whole -= amount < tally->whole ? amount : tally->whole;
+	for (i = 0; stack && i < STACK_TALLY_SLOTS; i++) {
+		if (tally->stacks[i] != stack)
+			continue;
+		tally->parts[i] -= amount < tally->parts[i] ? amount : tally->parts[i];
+		if (!tally->parts[i])
+			tally->stacks[i] = 0;
+	}
+}
+
 void stack_tally_merge(struct stack_tally *tally, const struct stack_tally *other)
 {
 	size_t i;

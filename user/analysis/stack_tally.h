@@ -23,6 +23,9 @@ struct stack_tally {
 /* `stack` 0: not known. */
 void stack_tally_add(struct stack_tally *tally, uint32_t stack, uint64_t amount);
 
+/* Takes back what was added; what a stack has here stays no more than what it has in truth. */
+void stack_tally_remove(struct stack_tally *tally, uint32_t stack, uint64_t amount);
+
 /* Adds all of another. */
 void stack_tally_merge(struct stack_tally *tally, const struct stack_tally *other);
 

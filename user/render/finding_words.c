@@ -72,6 +72,18 @@ static void append_calls(struct string *out, const struct report_finding *number
 				     REPORT_COUNT(numbered->whole), what);
 }
 
+/* Where most of it was allocated, before the place. */
+static void append_bytes(struct string *out, const struct report_finding *numbered)
+{
+	const char *often = numbered->stack_bytes > numbered->whole ? "in all, " :
+			    numbered->at_least                      ? "at least " :
+								      "";
+
+	string_append_format(out, "%s%s of what %s was allocated in ", often,
+			     REPORT_SIZE(numbered->stack_bytes),
+			     numbered->finding->freed ? "was live before it ended" : "is live");
+}
+
 void finding_words_site(struct string *out, const struct report_recording *recording,
 			const struct report_finding *numbered)
 {
@@ -85,12 +97,12 @@ void finding_words_site(struct string *out, const struct report_recording *recor
 	else if (numbered->finding->rule == FINDING_PRIVATE_POOL)
 		string_append_format(out, "%s of these segments was taken from the driver in ",
 				     REPORT_SIZE(numbered->stack_bytes));
+	else if (numbered->finding->rule == FINDING_OOM)
+		string_append_text(out, "the call was made in ");
 	else if (numbered->stack_calls)
 		append_calls(out, numbered);
 	else if (numbered->stack_bytes)
-		string_append_format(out, "%s%s of what is live was allocated in ",
-				     numbered->stack_bytes > numbered->whole ? "in all, " : "",
-				     REPORT_SIZE(numbered->stack_bytes));
+		append_bytes(out, numbered);
 	else
 		string_append_format(out, "%s%s of these calls' time was in ",
 				     numbered->at_least ? "at least " : "",

@@ -70,7 +70,8 @@ static void say_finding(struct document *document, const struct report_recording
 				    finding->evidence[i].value);
 		document_block(document, DOCUMENT_ITEM);
 	}
-	if (numbered->stack)
+	/* Where a call failed is said with what there was then. */
+	if (numbered->stack && finding->rule != FINDING_OOM)
 		say_site(document, recording, numbered);
 }
 

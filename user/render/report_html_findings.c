@@ -46,6 +46,25 @@ static void append_confidence(struct html *html, enum finding_confidence confide
 	string_append_char(html->out, ')');
 }
 
+/* What comes from a line of code. */
+static const char *what_is_in(const struct report_finding *numbered)
+{
+	const struct finding *finding = numbered->finding;
+
+	if (finding->rule == FINDING_OOM)
+		return "the call that failed, made";
+	if (finding->rule == FINDING_FRAGMENTATION)
+		return "blocks in these segments, made";
+	switch (report_finding_stack_unit(numbered)) {
+	case FINDING_BYTES:
+		return finding->freed ? "live before it ended, allocated" : "live, allocated";
+	case FINDING_COUNT:
+		return "calls that were made";
+	default:
+		return "time of these calls that was";
+	}
+}
+
 static void append_site(struct html *html, const struct report_finding *numbered)
 {
 	const enum finding_unit unit = report_finding_stack_unit(numbered);
@@ -54,12 +73,7 @@ static void append_site(struct html *html, const struct report_finding *numbered
 
 	stack_words_append_chain(&words, &html->recording->state->stacks, numbered->stack);
 	string_append_format(html->out, "<div><dt>%s%s in ",
-			     numbered->at_least ? "at least so much: " : "",
-			     numbered->finding->rule == FINDING_FRAGMENTATION ?
-				     "blocks in these segments, made" :
-			     unit == FINDING_BYTES ? "live, allocated" :
-			     unit == FINDING_COUNT ? "calls that were made" :
-						     "time of these calls that was");
+			     numbered->at_least ? "at least so much: " : "", what_is_in(numbered));
 	html_text(html, words.bytes, words.length);
 	string_append_format(html->out, "</dt><dd data-v=\"%llu\">", (ull)value);
 	html_value(html, unit, value);

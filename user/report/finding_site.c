@@ -107,8 +107,11 @@ static void find_lines(const struct report_recording *recording, struct report_f
 {
 	const struct stacks *stacks = &recording->state->stacks;
 	const struct stack_tally *lines = &numbered->finding->lines;
-	const bool is_time = finding_topic_of(numbered->finding->rule) == FINDING_TOPIC_COPIES;
-	uint64_t *found = is_time ? &numbered->stack_ns : &numbered->stack_calls;
+	const enum finding_topic topic = finding_topic_of(numbered->finding->rule);
+	uint64_t *found = topic == FINDING_TOPIC_COPIES ? &numbered->stack_ns :
+			  topic == FINDING_TOPIC_LEAK || topic == FINDING_TOPIC_NOTE ?
+							  &numbered->stack_bytes :
+							  &numbered->stack_calls;
 	size_t i;
 
 	for (i = 0; i < STACK_TALLY_SLOTS; i++) {
@@ -124,6 +127,20 @@ static void find_lines(const struct report_recording *recording, struct report_f
 	numbered->at_least = lines->missing;
 }
 
+/* Where the call was made that failed, the last one of several. */
+static void find_failure(const struct report_recording *recording, struct report_finding *numbered)
+{
+	size_t count;
+	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
+
+	if (numbered->finding->oom >= count)
+		return;
+	numbered->stack =
+		stacks_find(&recording->state->stacks, ooms[numbered->finding->oom].request.stack);
+	numbered->stack_calls = numbered->stack != NULL;
+	numbered->whole = numbered->stack_calls;
+}
+
 void report_finding_find_site(const struct report_recording *recording,
 			      struct report_finding *numbered)
 {
@@ -134,7 +151,9 @@ void report_finding_find_site(const struct report_recording *recording,
 	if (finding->is_of_tensors) {
 		numbered->stack = stacks_find(&recording->state->stacks, finding->stack);
 		numbered->stack_bytes = finding->bytes;
-	} else if (finding->rule == FINDING_FRAGMENTATION)
+	} else if (finding->rule == FINDING_OOM)
+		find_failure(recording, numbered);
+	else if (finding->rule == FINDING_FRAGMENTATION)
 		find_pins(recording, numbered);
 	else if (finding->rule == FINDING_PRIVATE_POOL)
 		find_empties(recording, numbered);

@@ -171,9 +171,11 @@ struct report_finding {
 	/*
 	 * Of fragmentation: where the blocks were made that keep most segments, and their bytes.
 	 * Of a private pool: where most of its segments were taken from the driver, and how much.
-	 * Of a leak: where most of what is live was allocated, and how much. Of a bottleneck and of
-	 * copies: where the calls were made that took most time, and how long. Of a storm and of
-	 * failed calls: where most of them were made, and how many. NULL: not known.
+	 * Of a leak: where most of what is live was allocated, and how much, or of what was live
+	 * before it was freed in the end. Of a call that failed: where it was made. Of a
+	 * bottleneck and of copies: where the calls were made that took most time, and how long.
+	 * Of a storm and of failed calls: where most of them were made, and how many. NULL: not
+	 * known.
 	 */
 	const struct stack *stack;
 	uint64_t stack_bytes, stack_ns, stack_calls;

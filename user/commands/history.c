@@ -57,8 +57,8 @@ static const struct option_row rows[] = {
 	  " under \"(none)\".",
 	  parse_by, AT(by) },
 	{ 0, "events", NULL,
-	  "Show only when memory ran out, processes were killed while they held memory, and"
-	  " records were lost.",
+	  "Show only which processes held more and more, when memory ran out, when processes"
+	  " were killed while they held memory, and when records were lost.",
 	  option_flag, AT(events) },
 	{ 0, "top", "N", "Show at most N rows (default 20; JSON: 1000).", parse_top, AT(top) },
 	{ 'j', "json", NULL, "Write one JSON object (docs/history.schema.json).", option_flag,
@@ -217,8 +217,10 @@ const struct command history_command = {
 		" pod, container, user, job or device held of the memory of devices, the GB-hours"
 		" (10^9 bytes for an hour) that this makes, and how many of them were idle-held:"
 		" held in steps of ten seconds in which the process launched no kernel and no"
-		" graph. Below is when memory ran out (oom), processes were killed by a signal while"
-		" they held memory (killed), and records were lost (lost).\n"
+		" graph. Below are processes that held more and more: the least that they held became"
+		" more in nearly each part of their time. Then comes when memory ran out (oom),"
+		" processes were killed by a signal while they held memory (killed), and records were"
+		" lost (lost).\n"
 		"\n"
 		"The peak of several processes, or of several kinds of memory, is the sum of their"
 		" peaks in a step, which need not have been at the same moment. Steps are ten seconds"

@@ -281,8 +281,11 @@ static int open_interval(const struct look_up *look_up, struct history_row *row,
 
 	if (row->open.start_s != start_s || !row->end_s) {
 		err = close_interval(look_up, row);
+		/* In its first and last interval, a process begins and ends, with nothing. */
+		if (row->end_s && row->open.start_s != row->first_s && !look_up->pointing)
+			rise_note(&row->rise, row->open.start_s, row->end_s, row->open.min_bytes);
 		row->open.start_s = start_s;
-		row->open.max_bytes = row->open.byte_ms = 0;
+		row->open.min_bytes = row->open.max_bytes = row->open.byte_ms = 0;
 	}
 	if (!row->end_s)
 		row->first_s = start_s;
@@ -290,8 +293,10 @@ static int open_interval(const struct look_up *look_up, struct history_row *row,
 	return err;
 }
 
-static int add_held(struct history_row *row, uint64_t max_bytes, uint64_t byte_ms)
+static int add_held(struct history_row *row, uint64_t min_bytes, uint64_t max_bytes,
+		    uint64_t byte_ms)
 {
+	row->open.min_bytes += min_bytes;
 	row->open.max_bytes += max_bytes;
 	row->open.byte_ms += byte_ms;
 	return 0;
@@ -306,7 +311,7 @@ static uint64_t number(struct sqlite3_stmt *statement, int column)
 
 static const char sum_memory[] =
 	"SELECT m.start, m.process, m.device, m.max_bytes, m.byte_ms, m.idle_byte_ms,"
-	" m.unknown_byte_ms, m.allocs, m.alloc_bytes, m.frees, m.free_bytes"
+	" m.unknown_byte_ms, m.allocs, m.alloc_bytes, m.frees, m.free_bytes, m.min_bytes"
 	" FROM memory m WHERE m.level = ?1 AND m.start >= ?2 AND m.start < ?3"
 	" AND m.space IN (SELECT id FROM space WHERE on_device) ORDER BY m.start";
 
@@ -323,7 +328,7 @@ static int add_memory(struct look_up *look_up, struct sqlite3_stmt *statement)
 		return 0;
 	err = row ? open_interval(look_up, row, number(statement, 0)) : -ENOMEM;
 	if (err || look_up->pointing)
-		return err ? err : add_held(row, number(statement, 3), number(statement, 4));
+		return err ? err : add_held(row, 0, number(statement, 3), number(statement, 4));
 	row->idle_byte_ms += number(statement, 5);
 	row->unknown_byte_ms += number(statement, 6);
 	row->allocs += number(statement, 7);
@@ -333,7 +338,7 @@ static int add_memory(struct look_up *look_up, struct sqlite3_stmt *statement)
 	if (by_device && *row->name)
 		return 0;
 	row->byte_ms += number(statement, 4);
-	return add_held(row, number(statement, 3), number(statement, 4));
+	return add_held(row, number(statement, 11), number(statement, 3), number(statement, 4));
 }
 
 static const char sum_activity[] =
@@ -370,7 +375,7 @@ static int add_device(struct look_up *look_up, struct sqlite3_stmt *statement)
 		return 0;
 	err = row ? open_interval(look_up, row, number(statement, 0)) : -ENOMEM;
 	if (!err)
-		add_held(row, number(statement, 2), number(statement, 3));
+		add_held(row, 0, number(statement, 2), number(statement, 3));
 	if (err || look_up->pointing)
 		return err;
 	row->byte_ms += number(statement, 3);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "history/rise.h"
 #include "history/schema.h"
 
 /* What one interval says of a row. */
@@ -43,8 +44,9 @@ struct history_row {
 	struct history_point *points; /* in order */
 	size_t points_count, points_capacity;
 	struct {
-		uint64_t start_s, max_bytes, byte_ms;
-	} open; /* the interval that is added up */
+		uint64_t start_s, min_bytes, max_bytes, byte_ms;
+	} open;           /* the interval that is added up */
+	struct rise rise; /* HISTORY_BY_PROCESS: without the first interval and the last */
 };
 
 struct history_happening {

@@ -126,6 +126,39 @@ static void put_event(struct json *json, const struct history_happening *event)
 	json_close(json, '}');
 }
 
+static void put_rise(struct json *json, const struct history_row *row,
+		     const struct rise_found *found)
+{
+	json_open(json, '{');
+	json_put_text(json, "finding", "growth");
+	json_put_text(json, "process", *row->name ? row->name : NULL);
+	json_put_u64(json, "pid", row->pid);
+	json_put_text(json, "user", row->user);
+	json_put_text(json, "place", row->place);
+	json_put_bool(json, "exact", !row->inexact);
+	put_time(json, "from", found->from_s * SECOND_NS);
+	put_time(json, "to", found->to_s * SECOND_NS);
+	json_put_u64(json, "first_bytes", found->first_bytes);
+	json_put_u64(json, "last_bytes", found->last_bytes);
+	json_put_u64(json, "bytes_per_hour", rise_hourly(found));
+	json_close(json, '}');
+}
+
+static void put_findings(struct json *json, const struct history_view *view)
+{
+	struct rise_found found;
+	size_t i, count = 0;
+
+	json_name(json, "findings");
+	json_open(json, '[');
+	for (i = 0; i < view->usage->rows_count && count < view->top; i++)
+		if (rise_find(&view->usage->rows[i].rise, &found)) {
+			put_rise(json, &view->usage->rows[i], &found);
+			count++;
+		}
+	json_close(json, ']');
+}
+
 void history_append_json(struct string *out, const struct history_view *view)
 {
 	const struct history_usage *usage = view->usage;
@@ -148,6 +181,7 @@ void history_append_json(struct string *out, const struct history_view *view)
 		     view->only_events || usage->rows_count <= view->top ?
 			     0 :
 			     usage->rows_count - view->top);
+	put_findings(&json, view);
 	json_name(&json, "events");
 	json_open(&json, '[');
 	for (i = 0; i < usage->events_count; i++)

@@ -37,6 +37,12 @@ static const struct document_column of_events[] = {
 	{ "PID", DOCUMENT_NUMBER }, { "User", DOCUMENT_TEXT }, { "Remarks", DOCUMENT_TEXT },
 	{ NULL, 0 },
 };
+static const struct document_column of_rises[] = {
+	{ "Process", DOCUMENT_TEXT }, { "PID", DOCUMENT_NUMBER }, { "User", DOCUMENT_TEXT },
+	{ "From", DOCUMENT_VALUE }, { "To", DOCUMENT_VALUE }, { "At least", DOCUMENT_NUMBER },
+	{ "Then", DOCUMENT_NUMBER }, { "An hour", DOCUMENT_NUMBER }, { "Remarks", DOCUMENT_TEXT },
+	{ NULL, 0 },
+};
 
 static const struct document_column *const columns[] = {
 	[HISTORY_BY_PROCESS] = of_processes, [HISTORY_BY_POD] = of_pods,
@@ -153,6 +159,55 @@ static void append_rows(struct document *document, const struct history_view *vi
 	document_table_end(document);
 }
 
+static void row_rise(struct document *document, const struct history_row *row,
+		     const struct rise_found *found)
+{
+	char time[CLOCK_TEXT_BYTES];
+
+	if (!document_row(document))
+		return;
+	document_append(document, *row->name ? row->name : NULL, "(not known)");
+	document_cell(document);
+	string_append_u64(&document->text, row->pid);
+	document_cell(document);
+	document_cell_text(document, row->user);
+	document_cell_words(document, clock_utc_text(time, found->from_s * SECOND_NS));
+	document_cell_words(document, clock_utc_text(time, found->to_s * SECOND_NS));
+	document_cell_size(document, true, found->first_bytes);
+	document_cell_size(document, true, found->last_bytes);
+	string_append_char(&document->text, '+');
+	document_cell_size(document, true, rise_hourly(found));
+	if (row->place)
+		document_append(document, row->place, NULL);
+	process_cells_remark(&document->text, row->inexact, "may have held more");
+	document_cell(document);
+	document_row_end(document);
+}
+
+/* What people look for in a history before memory runs out. */
+static void append_rises(struct document *document, const struct history_view *view)
+{
+	const struct history_usage *usage = view->usage;
+	struct rise_found found;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < usage->rows_count; i++) {
+		if (!rise_find(&usage->rows[i].rise, &found))
+			continue;
+		if (!any)
+			document_table_top(document, "growth", "Held more and more", of_rises);
+		any = true;
+		row_rise(document, &usage->rows[i], &found);
+	}
+	if (!any)
+		return;
+	document_table_end(document);
+	document_say(document, "The least that they held became more in nearly each part of their"
+			       " time. `memscope-bpf report` on the agent's ring shows from which"
+			       " lines of code.");
+}
+
 /* Processes that only held what they had before have no row at all. */
 static void say_before(struct document *document, const struct history_view *view)
 {
@@ -213,5 +268,6 @@ void history_append_text(struct document *document, const struct history_view *v
 		append_rows(document, view);
 	if (!view->only_events)
 		say_before(document, view);
+	append_rises(document, view);
 	append_events(document, view);
 }

@@ -452,7 +452,7 @@ exhaust() {
 	puppet_end
 	record_wait
 	assert_equal "$(ls | grep -c mscope)" 2
-	grep -qE 'run.oom-2.mscope: .*, written because of oom \(fatal\)' record.err
+	grep -qE 'run.oom-2.mscope: .*, written because of oom \(gave-up\)' record.err
 	grep -q "1 more bundles would have been written" record.err
 }
 

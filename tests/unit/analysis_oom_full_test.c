@@ -64,7 +64,7 @@ static const struct {
 	{ { "nearly full, launch", run_nearly_full_launch, { { FINDING_OOM, M, 0 } }, 1 }, OOM_FULL },
 	{ { "not full", run_not_full, { { FINDING_OOM, L, GIB } }, 1 }, OOM_UNKNOWN },
 	{ { "others not proven, and less", run_unproven_but_less, { { FINDING_OOM, L, 2 * GIB } }, 1 }, OOM_FULL },
-	{ { "larger than any device", run_larger_than_any, { { FINDING_OOM, H, 1ull << 50 } }, 1 }, OOM_FULL },
+	{ { "larger than any device", run_larger_than_any, { { FINDING_OOM, H, 1ull << 50 } }, 1 }, OOM_TOO_LARGE },
 	/* clang-format on */
 };
 

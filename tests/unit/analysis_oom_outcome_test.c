@@ -345,12 +345,12 @@ static const struct {
 	{ "killed", run_killed, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "still open", run_open, 1, { OOM_OPEN }, { GIB }, { 0 } },
 	{ "gave up", run_gave_up, 1, { OOM_HANDLED }, { GIB }, { 0 } },
-	{ "gave up all", run_gave_up_all, 1, { OOM_FATAL }, { GIB }, { 0 } },
+	{ "gave up all", run_gave_up_all, 1, { OOM_GAVE_UP }, { GIB }, { 0 } },
 	{ "handled", run_handled, 1, { OOM_HANDLED }, { GIB }, { 0 } },
 	{ "handled on the host", run_handled_on_the_host, 1, { OOM_HANDLED }, { GIB }, { 0 } },
 	{ "handled, and failed later", run_handled_and_failed, 1, { OOM_HANDLED }, { GIB }, { 0 } },
 	{ "went on while it was recorded", run_went_on_while_recorded, 1, { OOM_HANDLED }, { GIB }, { 0 } },
-	{ "exits at once", run_exits_at_once, 1, { OOM_FATAL }, { GIB }, { 0 } },
+	{ "exits at once", run_exits_at_once, 1, { OOM_GAVE_UP }, { GIB }, { 0 } },
 	{ "fails soon", run_fails_soon, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "another thread's", run_other_thread, 1, { OOM_FATAL }, { GIB }, { 0 } },
 	{ "launch", run_launch, 1, { OOM_RECOVERED }, { 0 }, { 0 } },
@@ -364,7 +364,7 @@ static const struct {
 	{ "pieces", run_pieces, 1, { OOM_FATAL }, { 840 * MIB }, { 0 } },
 	{ "pieces, recovered", run_pieces_recovered, 1, { OOM_RECOVERED }, { 1000 * MIB }, { 1000 * MIB } },
 	{ "pieces that stay", run_pieces_kept, 1, { OOM_FATAL }, { 20 * MIB }, { 0 } },
-	{ "another program", run_executed, 1, { OOM_FATAL }, { GIB }, { 0 } },
+	{ "another program", run_executed, 1, { OOM_GAVE_UP }, { GIB }, { 0 } },
 	/* clang-format on */
 };
 

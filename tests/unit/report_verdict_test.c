@@ -98,7 +98,7 @@ static void test_an_absurd_request_alone(void **state)
 	reader = end();
 	report_verdict(&verdict, &reader.report);
 	assert_says(&verdict, 0, "cuMemAlloc_v2(1 PiB) in process (100) failed");
-	assert_says(&verdict, 0, "full (it asked for more than any device has");
+	assert_says(&verdict, 0, "too-large (it asked for more than any device has");
 	verdict_fini(&verdict);
 	done(&reader);
 }
@@ -276,6 +276,7 @@ static void test_a_part_is_not_larger_than_the_whole(void **state)
 static void test_a_good_end_is_not_said_to_be_fatal(void **state)
 {
 	static const char *const words[] = { "It may have been fatal: ", "It was fatal: " };
+	struct string text = { 0 }, json = { 0 };
 	struct report_reader reader;
 	struct verdict verdict;
 	int code;
@@ -290,6 +291,12 @@ static void test_a_good_end_is_not_said_to_be_fatal(void **state)
 		report_verdict(&verdict, &reader.report);
 		assert_says(&verdict, 0, words[code]);
 		verdict_fini(&verdict);
+		report_md(&text, &reader.report, false, true);
+		report_json(&json, &reader.report);
+		assert_true(has(&text, code ? "How it ended: fatal: " : "How it ended: gave-up: "));
+		assert_true(has(&json, code ? "\"outcome\":\"fatal\"" : "\"outcome\":\"gave-up\""));
+		string_fini(&text);
+		string_fini(&json);
 		done(&reader);
 	}
 }

@@ -73,10 +73,41 @@ static void test_of_two_processes(void **state)
 	side_done(&side);
 }
 
+/* The driver's blocks alone: nothing says whose allocator it is that keeps them. */
+static void test_of_an_allocator_of_its_own(void **state)
+{
+	const struct report_recording *recording;
+	const char *text;
+	struct side side;
+	union record record;
+	uint64_t last = 0;
+	int i;
+
+	(void)state;
+	side_begin(&side, 7, "host");
+	side_segment(&side);
+	add_process(&side, 10, "render");
+	for (i = 0; i < 8; i++)
+		last = add_alloc(&side, 10, "cudaMalloc", CACHED);
+	record = record_without(MS_KNOWN_ADDR, record_alloc("cudaMalloc", 0, WANTED));
+	add_of(&side, 10, record_failed(2, record_on(0, record)));
+	add_of(&side, 10, record_free_begin(last));
+	add_of(&side, 10, record_free("cudaFree", last));
+	add_exit(&side, 10, "render");
+	side_read(&side);
+	recording = side.reader.report.recordings[0];
+	assert_int_equal(recording->ooms[0]->cause, OOM_CACHED);
+	text = suggested(recording, 10);
+	assert_non_null(strstr(text, "let it give that back"));
+	assert_null(strstr(text, "torch"));
+	side_done(&side);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_of_two_processes),
+		cmocka_unit_test(test_of_an_allocator_of_its_own),
 	};
 
 	return unit_run("suggestions", tests);

@@ -279,7 +279,7 @@ int ooms_report(const struct ooms *ooms, struct findings *findings)
 			.bytes = oom->requested_bytes,
 			.oom = i,
 			.outcome = oom->request.outcome,
-			.too_large = oom->too_large,
+			.too_large = oom->cause == OOM_TOO_LARGE,
 		};
 
 		memcpy(finding.comm, oom->comm, sizeof(finding.comm));

@@ -99,10 +99,10 @@ static bool is_too_large(struct analysis_oom *oom, const struct device *device)
 {
 	const uint64_t most = device->total_bytes ? device->total_bytes : MORE_THAN_ANY;
 
-	oom->too_large = oom->requested_known && oom->requested_bytes > most;
-	if (oom->too_large)
-		judge(oom, OOM_FULL, FINDING_HIGH, NULL);
-	return oom->too_large;
+	if (!oom->requested_known || oom->requested_bytes <= most)
+		return false;
+	judge(oom, OOM_TOO_LARGE, FINDING_HIGH, NULL);
+	return true;
 }
 
 /* A call that says no size needs little: a twentieth of a device would do. */

@@ -13,6 +13,7 @@
 /* clang-format off */
 #define OOM_CAUSES(X) \
 	X(UNKNOWN,       "unknown") \
+	X(TOO_LARGE,     "too-large")     /* more was asked for than there could ever be */ \
 	X(LEAK,          "leak")          /* what has leaked holds most of what is in use */ \
 	X(CACHED,        "cached")        /* the program's own allocator keeps what it does not use */ \
 	X(FULL,          "full")          /* the program itself needs more than there is */ \
@@ -122,7 +123,6 @@ struct analysis_oom {
 	uint8_t space;  /* that was asked for: of host memory, the rest is about host memory too */
 	int32_t device; /* -1: unknown, then all devices are meant */
 	bool requested_known;
-	bool too_large;             /* more was asked for than there could ever be */
 	uint64_t requested_bytes;   /* the last time */
 	struct oom_request request; /* what was asked, freed and told, and the outcome */
 	struct amount first_own;    /* what the process held at the first failure */

@@ -134,11 +134,18 @@ static bool went_on(const struct oom_watch *watch, const struct oom_request *req
 						  ts_ns >= request->last_ts_ns + WENT_ON_NS);
 }
 
+static bool has_failed(const struct oom_request *request)
+{
+	return request->exited && request->exit_status && request->exit_status != MS_EXIT_UNKNOWN;
+}
+
 /* It has not got the memory, and the time for that is over. */
 static enum oom_outcome without_it(const struct oom_watch *watch, const struct oom_request *request,
 				   uint64_t ts_ns)
 {
-	return went_on(watch, request, ts_ns) ? OOM_HANDLED : OOM_FATAL;
+	if (went_on(watch, request, ts_ns))
+		return OOM_HANDLED;
+	return has_failed(request) ? OOM_FATAL : OOM_GAVE_UP;
 }
 
 /* A program that says of itself that all is well, and did not just stop there. */
@@ -158,12 +165,9 @@ static bool may_end_of_it(const struct oom_request *request, uint64_t ts_ns)
 static enum oom_outcome at_end(const struct oom_watch *watch, const struct oom_request *request,
 			       uint64_t ts_ns)
 {
-	const bool failed =
-		request->exited && request->exit_status && request->exit_status != MS_EXIT_UNKNOWN;
-
 	if (ended_well(request, ts_ns))
 		return OOM_HANDLED;
-	if (failed && may_end_of_it(request, ts_ns))
+	if (has_failed(request) && may_end_of_it(request, ts_ns))
 		return OOM_FATAL;
 	return without_it(watch, request, ts_ns);
 }
@@ -587,7 +591,7 @@ void oom_watch_finish(struct oom_watch *watch, uint64_t now_ns)
 
 		end(watch, request,
 		    went_on(watch, request, now_ns) ? OOM_HANDLED :
-		    is_over(watch, request, now_ns) ? OOM_FATAL :
+		    is_over(watch, request, now_ns) ? OOM_GAVE_UP :
 						      OOM_OPEN,
 		    now_ns);
 	}

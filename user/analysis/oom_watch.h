@@ -20,7 +20,8 @@
 	X(RECOVERED,  "recovered")  /* as much as was asked for was granted afterwards */ \
 	X(BACKED_OFF, "backed-off") /* less was granted */ \
 	X(HANDLED,    "handled")    /* nothing was, and the process did well without it */ \
-	X(FATAL,      "fatal")      /* nothing was: the process ended of it, or did nothing more */
+	X(FATAL,      "fatal")      /* nothing was, and the process failed or was killed */ \
+	X(GAVE_UP,    "gave-up")    /* nothing was, and it did nothing more, or ended without an error */
 /* clang-format on */
 
 enum oom_outcome {
@@ -68,7 +69,8 @@ struct oom_request {
 	enum oom_outcome outcome;
 	uint64_t end_ts_ns;     /* when that was known; 0: it is not */
 	uint64_t granted_bytes; /* recovered, backed off: 0 if it is no size */
-	bool exited; /* fatal, handled: the process ended, with this status as wait(2) has it */
+	/* Fatal, gave up, handled: the process ended, with this status as wait(2) has it. */
+	bool exited;
 	uint32_t exit_status;
 
 	/* Of the process since the last failure, that succeeded: what says that it went on. */

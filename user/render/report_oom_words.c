@@ -143,6 +143,7 @@ static void append_end(struct string *out, const struct report_recording *record
 		append_fate(out, &oom->request);
 		break;
 	case OOM_FATAL:
+	case OOM_GAVE_UP:
 		append_refused(out, &oom->request);
 		append_fate(out, &oom->request);
 		break;
@@ -243,14 +244,6 @@ static uint64_t total_of(const struct analysis_oom *oom)
 	return oom->view.known ? oom->view.total_bytes : 0;
 }
 
-static const char *full_words(const struct analysis_oom *oom)
-{
-	if (!oom->too_large)
-		return "the process itself needs more than there is";
-	return total_of(oom) ? "it asked for more than the device has" :
-			       "it asked for more than any device has";
-}
-
 static const char *cause_words(const struct analysis_oom *oom)
 {
 	switch (oom->cause) {
@@ -260,7 +253,10 @@ static const char *cause_words(const struct analysis_oom *oom)
 		return "most was held by this process, whose own allocator seems to keep memory"
 		       " that is free";
 	case OOM_FULL:
-		return full_words(oom);
+		return "the process itself needs more than there is";
+	case OOM_TOO_LARGE:
+		return total_of(oom) ? "it asked for more than the device has" :
+				       "it asked for more than any device has";
 	case OOM_CO_TENANT:
 		return "other processes hold most of the device";
 	case OOM_FRAGMENTATION:
@@ -299,7 +295,7 @@ void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
 	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause), cause_words(oom));
 	if (oom->cause == OOM_LEAK)
 		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
-	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->too_large)
+	if (oom->cause == OOM_FULL && oom->own.bytes)
 		string_append_format(out, ": it held %s", REPORT_SIZE(oom->own.bytes));
 	if (tenant) {
 		string_append_text(out, ", ");
@@ -401,9 +397,10 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 		string_append_text(out, "was handled: ");
 		break;
 	case OOM_FATAL:
-		string_append_text(out, oom->request.exited && !oom->request.exit_status ?
-						"may have been fatal: " :
-						"was fatal: ");
+		string_append_text(out, "was fatal: ");
+		break;
+	case OOM_GAVE_UP:
+		string_append_text(out, "may have been fatal: ");
 		break;
 	case OOM_OPEN:
 	case OOM_OUTCOMES_COUNT:

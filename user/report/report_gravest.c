@@ -27,7 +27,9 @@ static int rank_of(const struct finding *finding)
 /* What no device could have granted says little, if another request failed that one could have. */
 static int gravity_of_oom(const struct finding *finding)
 {
-	return 2 * finding->too_large + (finding->outcome != OOM_FATAL);
+	return 3 * finding->too_large + (finding->outcome == OOM_FATAL   ? 0 :
+					 finding->outcome == OOM_GAVE_UP ? 1 :
+									   2);
 }
 
 static bool is_graver(const struct finding *a, const struct finding *b)
@@ -70,9 +72,9 @@ static int rank_of_oom(const struct analysis_oom *oom)
 {
 	const struct finding finding = { .rule = FINDING_OOM,
 					 .outcome = oom->request.outcome,
-					 .too_large = oom->too_large };
+					 .too_large = oom->cause == OOM_TOO_LARGE };
 
-	return 4 * rank_of(&finding) + gravity_of_oom(&finding);
+	return 6 * rank_of(&finding) + gravity_of_oom(&finding);
 }
 
 size_t report_gravest_oom(const struct report_recording *recording)

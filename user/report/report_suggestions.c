@@ -11,7 +11,7 @@ static bool is_private(const struct report_recording *recording, const struct an
 {
 	size_t i;
 
-	for (i = 0; oom->cause == OOM_CACHED && i < recording->findings_count; i++) {
+	for (i = 0; i < recording->findings_count; i++) {
 		const struct finding *finding = recording->findings[i].finding;
 
 		if (finding->rule == FINDING_PRIVATE_POOL && finding->pid == oom->pid &&
@@ -19,18 +19,6 @@ static bool is_private(const struct report_recording *recording, const struct an
 		    (oom->device < 0 || finding->device == oom->device))
 			return true;
 	}
-	return false;
-}
-
-static bool has_cause(const struct report_recording *recording, enum oom_cause cause,
-		      bool of_private)
-{
-	size_t i;
-
-	for (i = 0; i < recording->ooms_count; i++)
-		if (recording->ooms[i]->cause == cause &&
-		    is_private(recording, recording->ooms[i]) == of_private)
-			return true;
 	return false;
 }
 
@@ -42,11 +30,10 @@ static const char *cause_suggestion(enum oom_cause of)
 			" with the largest holder.",
 		[OOM_LEAK] = "What grows all the time holds most of the memory: stop the growth"
 			     " first; a larger device would only fail later.",
-		[OOM_CACHED] =
-			"The program's own caching allocator holds memory that is free: empty its cache"
-			" (torch.cuda.empty_cache()) before large requests, limit it"
-			" (max_split_size_mb, garbage_collection_threshold), or let it map pieces"
-			" (PyTorch's expandable_segments).",
+		[OOM_TOO_LARGE] =
+			"More was asked for at once than the device has: look at how this size was"
+			" computed (a wrong unit, an overflow, a negative number), or divide the work"
+			" (smaller batches, several devices).",
 		[OOM_ADDRESSES] =
 			"Addresses could not be reserved or mapped: give reserved ranges back, or"
 			" reserve smaller ones.",
@@ -76,26 +63,112 @@ static const char *cause_suggestion(enum oom_cause of)
 	return texts[of];
 }
 
-/* What PyTorch caches and cannot give back needs another answer than what it has not given back. */
-static const char *oom_suggestion_of(enum oom_cause cause, bool of_private)
+/* To programs with TensorFlow or JAX; NULL: what is said to all is right for them, too. */
+static const char *bfc_suggestion(enum finding_rule rule)
 {
-	return of_private ?
-		       "What PyTorch keeps without using it belongs to private pools (CUDA graphs,"
-		       " torch.cuda.MemPool), or was not given back because a graph was being"
-		       " captured: the finding private-pool says how much, and from which line." :
-		       cause_suggestion(cause);
+	switch (rule) {
+	case FINDING_LEAK_GROWTH:
+		return "Look for what keeps these tensors alive: a list or cache of arrays that is only"
+		       " added to (jax.live_arrays() lists them), results that are never deleted"
+		       " (x.delete()), functions that are traced and compiled anew each time.";
+	case FINDING_FRAGMENTATION:
+		return "What is free lies between blocks that live on: make those first, let sizes"
+		       " differ less, or donate buffers (jax.jit's donate_argnums). An allocator"
+		       " of the driver's helps, too: TF_GPU_ALLOCATOR=cuda_malloc_async.";
+	case FINDING_CACHE_KEPT:
+		return "Let TensorFlow or JAX take less from the driver: set_memory_growth,"
+		       " XLA_PYTHON_CLIENT_PREALLOCATE=false, or a lower"
+		       " XLA_PYTHON_CLIENT_MEM_FRACTION. What it has it does not give back.";
+	default:
+		return NULL;
+	}
 }
 
-/* One for each cause that there is. */
+/* Whether a process has the allocator of a framework, for all that is recorded of it. */
+static bool has_allocator(const struct process *process, uint16_t framework)
+{
+	size_t i;
+
+	for (i = 0; i < process->tensors.devices_count; i++)
+		if (process->tensors.devices[i].framework == framework)
+			return true;
+	return false;
+}
+
+/* To a program whose own allocator keeps memory that is free: how to make that one let go of it. */
+static const char *cached_suggestion(const struct report_recording *recording,
+				     const struct analysis_oom *oom)
+{
+	const struct process *process = state_find(recording->state, oom->pid, oom->start_ns);
+
+	/* What PyTorch cannot give back needs another answer than what it has not given back. */
+	if (is_private(recording, oom))
+		return "What PyTorch keeps without using it belongs to private pools (CUDA graphs,"
+		       " torch.cuda.MemPool), or was not given back because a graph was being"
+		       " captured: the finding private-pool says how much, and from which line.";
+	if (oom->is_torch || (process && has_allocator(process, MS_FRAMEWORK_PYTORCH)))
+		return "The program's own caching allocator holds memory that is free: empty its cache"
+		       " (torch.cuda.empty_cache()) before large requests, limit it"
+		       " (max_split_size_mb, garbage_collection_threshold), or let it map pieces"
+		       " (PyTorch's expandable_segments).";
+	if (process && has_allocator(process, MS_FRAMEWORK_BFC))
+		return bfc_suggestion(FINDING_CACHE_KEPT);
+	return "The program's own allocator seems to hold memory that is free: let it give that back"
+	       " before large requests, or keep less of it; a framework has a call or a setting for"
+	       " that.";
+}
+
+static const char *suggestion_of_oom(const struct report_recording *recording,
+				     const struct analysis_oom *oom)
+{
+	return oom->cause == OOM_CACHED ? cached_suggestion(recording, oom) :
+					  cause_suggestion(oom->cause);
+}
+
+/* Whether the text is that of one of the first `count` failures with that cause. */
+static bool is_said(const struct report_recording *recording, enum oom_cause cause, size_t count,
+		    const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (recording->ooms[i]->cause == cause &&
+		    suggestion_of_oom(recording, recording->ooms[i]) == text)
+			return true;
+	return false;
+}
+
+/* The `*left`-th of a cause, counted from 0; NULL: there are fewer, and they are taken off it. */
+static const char *nth_suggestion(const struct report_recording *recording, enum oom_cause cause,
+				  bool of_private, size_t *left)
+{
+	size_t i;
+
+	for (i = 0; i < recording->ooms_count; i++) {
+		const struct analysis_oom *oom = recording->ooms[i];
+		const char *text = suggestion_of_oom(recording, oom);
+
+		if (oom->cause != cause || is_private(recording, oom) != of_private ||
+		    is_said(recording, cause, i, text))
+			continue;
+		if (!(*left)--)
+			return text;
+	}
+	return NULL;
+}
+
+/* One for each cause that there is, and for each allocator: what can be given back comes first. */
 static const char *oom_suggestion(const struct report_recording *recording, size_t i)
 {
-	enum oom_cause cause;
+	unsigned int cause;
+	const char *text;
 
 	for (cause = 0; cause < OOM_CAUSES_COUNT; cause++) {
-		if (has_cause(recording, cause, false) && !i--)
-			return oom_suggestion_of(cause, false);
-		if (has_cause(recording, cause, true) && !i--)
-			return oom_suggestion_of(cause, true);
+		text = nth_suggestion(recording, cause, false, &i);
+		if (!text)
+			text = nth_suggestion(recording, cause, true, &i);
+		if (text)
+			return text;
 	}
 	return NULL;
 }
@@ -136,27 +209,6 @@ static bool is_mapped(const struct report_recording *recording, const struct fin
 	const struct tensor_segments *at = report_finding_segments(recording, finding);
 
 	return at && at->mapped * 2 > at->count;
-}
-
-/* To programs with TensorFlow or JAX; NULL: what is said to all is right for them, too. */
-static const char *bfc_suggestion(enum finding_rule rule)
-{
-	switch (rule) {
-	case FINDING_LEAK_GROWTH:
-		return "Look for what keeps these tensors alive: a list or cache of arrays that is only"
-		       " added to (jax.live_arrays() lists them), results that are never deleted"
-		       " (x.delete()), functions that are traced and compiled anew each time.";
-	case FINDING_FRAGMENTATION:
-		return "What is free lies between blocks that live on: make those first, let sizes"
-		       " differ less, or donate buffers (jax.jit's donate_argnums). An allocator"
-		       " of the driver's helps, too: TF_GPU_ALLOCATOR=cuda_malloc_async.";
-	case FINDING_CACHE_KEPT:
-		return "Let TensorFlow or JAX take less from the driver: set_memory_growth,"
-		       " XLA_PYTHON_CLIENT_PREALLOCATE=false, or a lower"
-		       " XLA_PYTHON_CLIENT_MEM_FRACTION. What it has it does not give back.";
-	default:
-		return NULL;
-	}
 }
 
 /* What a rule suggests to some, to whom its words for all say nothing new; NULL: no such case. */
@@ -242,10 +294,8 @@ const char *report_suggestion_of(const struct report_recording *recording,
 	const struct analysis_oom *ooms = analysis_ooms(recording->analysis, &count);
 
 	if (finding->rule == FINDING_OOM)
-		return finding->oom < count ?
-			       oom_suggestion_of(ooms[finding->oom].cause,
-						 is_private(recording, &ooms[finding->oom])) :
-			       NULL;
+		return finding->oom < count ? suggestion_of_oom(recording, &ooms[finding->oom]) :
+					      NULL;
 	return special ? special : finding_rule_suggestion(finding->rule);
 }
 

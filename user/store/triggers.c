@@ -105,7 +105,7 @@ static int gravity(enum oom_outcome outcome)
 {
 	static const int order[OOM_OUTCOMES_COUNT] = {
 		[OOM_RECOVERED] = 0, [OOM_BACKED_OFF] = 1, [OOM_HANDLED] = 2,
-		[OOM_OPEN] = 3,      [OOM_FATAL] = 4,
+		[OOM_OPEN] = 3,      [OOM_GAVE_UP] = 4,    [OOM_FATAL] = 5,
 	};
 
 	return order[outcome];

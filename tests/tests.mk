@@ -241,7 +241,8 @@ $(BUILD)/stacks/walk_copies: tests/stacks/walk_copies.c tests/stacks/sample.h
 # waits for single uprobes to go, one reads recordings, and it and another trace what they start and look at nothing
 # else. The rest are of all processes, of what is left in the kernel, of where probes are, or of floods,
 # and would see each other.
-E2E_FILES := $(wildcard tests/e2e/*.bats)
+E2E_LONG := $(wildcard tests/e2e/*_long.bats)
+E2E_FILES := $(filter-out $(E2E_LONG),$(wildcard tests/e2e/*.bats))
 E2E_SINGLE := tests/e2e/single.bats
 E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
 E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches trace calls bad_input check ffmpeg verify docs who \
@@ -258,6 +259,10 @@ check-e2e-deps: memscope-bpf docs $(E2E_DEPS)
 
 check-e2e: check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_TESTS)
+
+# What takes minutes, and is known in short from the others.
+check-long: check-e2e-deps
+	$(Q)BUILD=$(BUILD) tests/run $(E2E_LONG)
 
 # What asks how many or for a stride is done in short by `make check`. STRESS=20: of what is random or
 # only done often, a twentieth, but of all cases each, in minutes instead of hours.
@@ -311,7 +316,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-engines check-unit check-headers check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-engines check-long check-unit check-headers check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

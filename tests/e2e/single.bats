@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Single uprobes, for kernels without links for many. They take a tenth of a second each to go, all
-# of it waiting, so these tests run beside the others (tests/run). The driver is a copy: no probe of
-# another test is in the same file.
+# Calls and accounts by single uprobes, for kernels without links for many (single.bash).
 
-load helpers
-
-WITHOUT_LINKS=--without=uprobe_session,uprobe_multi
-
-eval "with_common_driver_$(declare -f setup)"
-setup() {
-	with_common_driver_setup
-	mkdir driver
-	cp "$BUILT/simcuda/libcuda.so.1" driver
-	LD_LIBRARY_PATH=$PWD/driver
-}
+load tensors
+load single
 
 @test "every call of ffmpeg is seen exactly once, by single uprobes" {
 	trace $WITHOUT_LINKS --json -e all -o events.jsonl -- $(ffmpeg_command 3)
@@ -61,10 +50,18 @@ counted() {
 	leaves_nothing
 }
 
-@test "the last of hundreds of single uprobes to go is one that nobody calls" {
-	last_probe_is_cold 2 $WITHOUT_LINKS
+# allocates PROGRAM LIBRARY [FILTER]: of those tensors, each is as the program says. (Allocations' probes are fewer.)
+allocates() {
+	trace $WITHOUT_LINKS --tensors --json -e alloc -o events.jsonl -- "$WORKLOADS/$1" "$WORKLOADS/$2" now 500 > did
+	tensor_lines "${3:-true}" < events.jsonl > seen
+	[ -s seen ]
+	grep -v '^end' did | diff - seen
 }
 
-@test "the last of hundreds of single uprobes to go is one that nobody calls, also if the tool is killed" {
-	last_probe_is_cold 9 $WITHOUT_LINKS
+@test "PyTorch's allocator: every block and total, by single uprobes, which have no session" {
+	allocates tensors libc10.so
+}
+
+@test "TensorFlow's and JAX's allocator: every block and total, by single uprobes" {
+	allocates bfc tsl.so '.ordinal != null'
 }

@@ -2,19 +2,7 @@
 #
 # What the allocator of a framework says of itself, held against what a stand-in for it has done.
 
-load reading
-
-eval "without_probes_$(declare -f setup)"
-setup() {
-	without_probes_setup
-	export PROBED=1
-}
-
-# What was recorded of the tensors, in the form in which the program says what it did.
-seen() {
-	"$MEMSCOPE" export -j "$@" | jq -r 'select(.type == "tensor") |
-		[.action, .block, .block_bytes, .allocated_bytes, .reserved_bytes] | join(" ")'
-}
+load tensors
 
 # reported EXPRESSION: of the first process with tensors
 reported() {
@@ -143,12 +131,6 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 	run ! grep -q ') tensor: ' traced
 	trace --tensors -o traced -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 100 > did
 	assert_equal "$(grep -c ') tensor: ' traced)" "$(grep -cv '^end' did)"
-}
-
-@test "by single uprobes, which have no session" {
-	record --tensors=all --without=uprobe_session,uprobe_multi -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 500 > did
-	seen run.mscope > seen
-	grep -v '^end' did | diff - seen
 }
 
 # ---- what the allocator has and cannot use ---------------------------------------------------------
@@ -354,12 +336,6 @@ summed() {
 
 # ---- TensorFlow's and JAX's allocator --------------------------------------------------------------
 
-# What was recorded of the device's blocks, in the form in which the program says what it did.
-seen_of_device() {
-	"$MEMSCOPE" export -j "$@" | jq -r 'select(.type == "tensor" and .ordinal != null) |
-		[.action, .block, .block_bytes, .allocated_bytes, .reserved_bytes] | join(" ")'
-}
-
 @test "TensorFlow's and JAX's allocator: every block and total, whether its functions are exported or not" {
 	local library
 
@@ -396,12 +372,6 @@ seen_of_device() {
 	OTHER_PID='' RECORD_PID=''
 	assert_equal "$(grep -c 'only the first 4 files that have allocators are probed' said)" 1
 	grep -q '/[a-z0-9]*\.so: tensors that process [0-9]* has from it will be missing' said
-}
-
-@test "TensorFlow's and JAX's allocator, by single uprobes" {
-	record --tensors=all --without=uprobe_session,uprobe_multi -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" now 500 > did
-	seen_of_device run.mscope > seen
-	grep -v '^end' did | diff - seen
 }
 
 @test "TensorFlow's and JAX's allocator, attached to in the middle: blocks since then, and not exact" {

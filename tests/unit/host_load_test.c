@@ -90,6 +90,7 @@ static void test_cgroups_of_version_2(void **state)
 	put("sys/fs/cgroup/a.slice/b/memory.max", "max\n");
 	put("sys/fs/cgroup/a.slice/b/cpu.stat",
 	    "usage_usec 5\nnr_periods 9\nnr_throttled 4\nthrottled_usec 17\n");
+	put("sys/fs/cgroup/a.slice/b/cgroup.type", "domain\n");
 	put("sys/fs/cgroup/a.slice/b/memory.pressure",
 	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=88\n");
 	host_load_process(".", PID, &load);
@@ -120,6 +121,29 @@ static void test_cgroups_of_version_1(void **state)
 	assert_int_equal(load.cgroup_bytes, 4096);
 	assert_int_equal(load.throttled, 4);
 	assert_int_equal(load.throttled_ns, 170);
+}
+
+/* Version 1 limits memory, version 2 has the pressure; that of its root is the machine's. */
+static void test_pressure_beside_version_1(void **state)
+{
+	struct ms_load load = { .known = 0 };
+
+	(void)state;
+	put("proc/77/cgroup", "4:memory:/m\n0::/p\n");
+	put("sys/fs/cgroup/memory/m/memory.limit_in_bytes", "8192\n");
+	put("sys/fs/cgroup/unified/p/cgroup.type", "domain\n");
+	put("sys/fs/cgroup/unified/p/memory.pressure",
+	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=88\n");
+	put("sys/fs/cgroup/unified/memory.pressure",
+	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=99\n");
+	host_load_process(".", PID, &load);
+	assert_int_equal(load.known, MS_LOAD_CGROUP_LIMIT | MS_LOAD_CGROUP_PRESSURE);
+	assert_int_equal(load.cgroup_limit_bytes, 8192);
+	assert_int_equal(load.cgroup_stall_us, 88);
+	put("proc/77/cgroup", "4:memory:/m\n0::/\n");
+	load = (struct ms_load){ .known = 0 };
+	host_load_process(".", PID, &load);
+	assert_int_equal(load.known, MS_LOAD_CGROUP_LIMIT);
 }
 
 static void test_no_cgroup_file_makes_a_long_path(void **state)
@@ -210,6 +234,7 @@ int main(void)
 		folder_test(test_a_process),
 		folder_test(test_cgroups_of_version_2),
 		folder_test(test_cgroups_of_version_1),
+		folder_test(test_pressure_beside_version_1),
 		folder_test(test_no_cgroup_file_makes_a_long_path),
 		folder_test(test_nodes),
 		folder_test(test_gpus),

@@ -55,6 +55,7 @@ static void take_line(const char *root, char *line, struct cgroup_files *files)
 	if (!length) {
 		const char *mounted = unified_of(root);
 
+		set_path(files->unified, mounted, path);
 		if (!*files->memory)
 			set_path(files->memory, mounted, path);
 		if (!*files->cpu)
@@ -128,12 +129,15 @@ bool cgroup_files_throttled(const char *root, const struct cgroup_files *files, 
 	return true;
 }
 
+/* The root of version 2 has no type, and its pressure is the machine's. */
 bool cgroup_files_pressure(const char *root, const struct cgroup_files *files, __u64 *some_us)
 {
 	char path[HOST_FILES_PATH_BYTES], text[512];
 
-	return *files->memory && !files->memory_is_old &&
-	       host_files_read(root, file_of(path, files->memory, "memory.pressure"), text,
+	return *files->unified &&
+	       host_files_read(root, file_of(path, files->unified, "cgroup.type"), text,
+			       sizeof(text)) > 0 &&
+	       host_files_read(root, file_of(path, files->unified, "memory.pressure"), text,
 			       sizeof(text)) > 0 &&
 	       host_files_pressure(text, "some ", some_us);
 }

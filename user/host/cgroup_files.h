@@ -2,7 +2,8 @@
 /*
  * The numbers of a process's cgroups. Version 1 has a hierarchy for each controller, version 2 has
  * one for all. They are expected below /sys/fs/cgroup, where systemd and the distributions mount
- * them. `root` stands for "/".
+ * them. The kernel keeps pressure in version 2 alone, whichever hierarchy limits the memory. `root`
+ * stands for "/".
  *
  * Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ of Linux.
  */
@@ -19,7 +20,8 @@
 struct cgroup_files {
 	char memory[CGROUP_FILES_PATH_BYTES];
 	char cpu[CGROUP_FILES_PATH_BYTES];
-	bool memory_is_old, cpu_is_old; /* version 1 */
+	char unified[CGROUP_FILES_PATH_BYTES]; /* of version 2, also beside version 1 */
+	bool memory_is_old, cpu_is_old;        /* version 1 */
 };
 
 /* Finds the cgroups of a process. Returns false if there are none. */

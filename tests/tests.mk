@@ -289,6 +289,10 @@ check-kernels:
 check-headers:
 	$(Q)BUILD=$(BUILD) tests/headers/run || [ $$? -eq 77 ]
 
+# NVIDIA's libcupti of several versions, where there is no GPU; skipped if pip cannot install them.
+check-cupti: check-e2e-deps
+	$(Q)BUILD=$(BUILD) tests/run tests/cupti/real.bats
+
 # Podman and SLURM, which are installed and run here.
 check-engines: memscope-bpf simcuda $(WORKLOADS)/puppet
 	$(Q)tools/install-deps engines
@@ -316,7 +320,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-engines check-long check-unit check-headers check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-engines check-long check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

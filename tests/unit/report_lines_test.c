@@ -6,6 +6,7 @@
 #include "reported.h"
 
 #include "render/report_github.h"
+#include "render/report_md.h"
 #include "render/report_words.h"
 
 #define KEEPS 1 /* stacks */
@@ -68,6 +69,35 @@ static void test_a_call_that_failed(void **state)
 		    "file=/src/keep.c,line=12,title=memscope-bpf%3A oom::");
 }
 
+/*
+ * Stacks that differ in what their words leave out, as in what called main(), are one row; so are
+ * those with the same frames and different ids.
+ */
+static void test_equal_words_are_one_row(void **state)
+{
+	struct report_reader reader;
+	struct string text = { 0 };
+	uint32_t stack;
+
+	(void)state;
+	begin();
+	add(record_frame(1, "main", "/opt/train"));
+	add(record_frame(2, "start_thread", "/opt/train"));
+	add(record_stack(1, 1, 1));
+	add(record_stack(2, 1, 2));
+	add(record_stack(3, 1, 1));
+	for (stack = 1; stack <= 3; stack++)
+		add(record_called_from(stack, alloc("cuMemAlloc_v2", stack * 64 * MIB, MIB)));
+	add(record_failed(MS_CUDA_OUT_OF_MEMORY, alloc("cuMemAlloc_v2", 0, 64 * MIB)));
+	add(record_exit(1 << 8));
+	reader = end();
+	report_md(&text, &reader.report, false, true);
+	assert_true(has(&text, "| Allocated in | Held | Blocks |\n|---|--:|--:|\n"
+			       "| main | 3 MiB | 3 |\n\n"));
+	string_fini(&text);
+	done(&reader);
+}
+
 #define LEFT 40
 
 /* `symbol` from one line, while another line fills and empties a buffer of the same size. */
@@ -112,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_call_that_failed),
+		cmocka_unit_test(test_equal_words_are_one_row),
 		cmocka_unit_test(test_memory_of_the_host),
 		cmocka_unit_test(test_what_was_freed_in_the_end),
 	};

@@ -4,6 +4,7 @@
  */
 #include "reported.h"
 
+#include "render/report_html.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
 #include "render/report_words.h"
@@ -234,6 +235,7 @@ static void test_a_device_that_no_call_has_named(void **state)
 /* Managed memory is of a device, too. */
 static void test_managed_memory_is_not_denied(void **state)
 {
+	struct string page = { 0 };
 	struct report_reader reader;
 	struct verdict verdict;
 
@@ -244,6 +246,11 @@ static void test_managed_memory_is_not_denied(void **state)
 	report_verdict(&verdict, &reader.report);
 	assert_says(&verdict, 1, "recorded, except of managed memory, which may be");
 	verdict_fini(&verdict);
+	report_html(&page, &reader.report, NULL);
+	assert_true(has(&page,
+			"<p>No allocation on a device was recorded, except of managed memory,"
+			" which may be there or on the host.</p>"));
+	string_fini(&page);
 	done(&reader);
 }
 

@@ -80,22 +80,23 @@ static void kind_add_own(struct oom_process *process, const struct allocation *a
 	amount_add(&process->kinds[i].live, allocation->size_bytes);
 }
 
+/* Stacks with the same lines, of two processes perhaps, are one. */
 static int site_add(struct gathering *gathering, const struct allocation *allocation)
 {
+	const uint32_t stack = stacks_first_alike(&gathering->state->stacks, allocation->stack);
 	const uint64_t *known;
 	size_t place;
 
-	if (!allocation->stack)
+	if (!stack)
 		return 0;
-	known = map_get(&gathering->site_places, allocation->stack);
+	known = map_get(&gathering->site_places, stack);
 	place = known ? *known : gathering->sites_count;
 	if (!known) {
 		if (memory_grow(&gathering->sites, &gathering->sites_capacity, place + 1,
 				sizeof(*gathering->sites)) ||
-		    map_set(&gathering->site_places, allocation->stack, place))
+		    map_set(&gathering->site_places, stack, place))
 			return -ENOMEM;
-		gathering->sites[gathering->sites_count++] =
-			(struct oom_site){ .stack = allocation->stack };
+		gathering->sites[gathering->sites_count++] = (struct oom_site){ .stack = stack };
 	}
 	amount_add(&gathering->sites[place].live, allocation->size_bytes);
 	return 0;

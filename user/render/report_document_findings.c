@@ -216,6 +216,37 @@ static void say_failed_in(struct document *document, const struct report_recordi
 	string_fini(&words);
 }
 
+/* Equal words are one row, whatever the frames are that they leave out. */
+struct site_words {
+	struct string words;
+	struct amount live;
+};
+
+/* Adds it to those that are there. Returns how many there are. */
+static size_t add_words(struct site_words *list, size_t count, const struct oom_site *site,
+			const struct stacks *stacks)
+{
+	const struct stack *stack = stacks_find(stacks, site->stack);
+	struct site_words *last = &list[count];
+	size_t i;
+
+	/* Nothing may be known of it but that it was another one. */
+	if (!stack)
+		return count;
+	*last = (struct site_words){ .live = site->live };
+	stack_words_append_chain(&last->words, stacks, stack);
+	for (i = 0; i < count; i++) {
+		if (last->words.failed || list[i].words.length != last->words.length ||
+		    memcmp(list[i].words.bytes, last->words.bytes, last->words.length) != 0)
+			continue;
+		list[i].live.bytes += site->live.bytes;
+		list[i].live.count += site->live.count;
+		string_fini(&last->words);
+		return count;
+	}
+	return count + 1;
+}
+
 static void list_sites(struct document *document, const struct report_recording *recording,
 		       const struct analysis_oom *oom, size_t place)
 {
@@ -223,22 +254,22 @@ static void list_sites(struct document *document, const struct report_recording 
 							  { "Held", DOCUMENT_NUMBER },
 							  { "Blocks", DOCUMENT_NUMBER },
 							  { 0 } };
-	const struct stacks *stacks = &recording->state->stacks;
+	struct site_words list[OOM_TOP];
 	char name[NAME_BYTES];
-	size_t i;
+	size_t count = 0, i;
 
 	if (!oom->sites_count)
 		return;
+	for (i = 0; i < oom->sites_count; i++)
+		count = add_words(list, count, &oom->sites[i], &recording->state->stacks);
 	document_table(document, name_of(name, "sites", place), "By call stack", columns);
-	for (i = 0; i < oom->sites_count; i++) {
-		const struct stack *stack = stacks_find(stacks, oom->sites[i].stack);
-
-		/* Nothing may be known of it but that it was another one. */
-		if (!stack)
-			continue;
+	for (i = 0; i < count; i++) {
 		document_row(document);
-		report_document_cell_stack(document, stacks, stack);
-		list_amount(document, &oom->sites[i].live);
+		string_append_char(&list[i].words, '\0');
+		document->failed |= list[i].words.failed;
+		document_cell_text(document, list[i].words.failed ? NULL : list[i].words.bytes);
+		list_amount(document, &list[i].live);
+		string_fini(&list[i].words);
 	}
 	document_table_end(document);
 }

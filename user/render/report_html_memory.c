@@ -36,8 +36,12 @@ void html_devices(struct html *html)
 	string_append_text(html->out, "<div class=\"cards\">\n");
 	report_document_devices(&of.document, html->recording);
 	string_append_text(html->out, "</div>\n");
-	if (!html->recording->devices_count)
-		string_append_text(html->out, "<p>No allocation on a device was recorded.</p>\n");
+	if (!html->recording->devices_count) {
+		string_append_text(html->out, "<p>");
+		report_append_no_device_memory(html->out,
+					       &html->report->recordings[html->number - 1], 1);
+		string_append_text(html->out, "</p>\n");
+	}
 	report_document_all_devices(&of.document, html->recording);
 	document_html_fini(&of);
 	html_section_end(html);

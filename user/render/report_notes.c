@@ -545,13 +545,14 @@ static bool has_managed(const struct report_recording *recording)
 	return false;
 }
 
-void report_append_no_device_memory(struct string *out, const struct report *report)
+void report_append_no_device_memory(struct string *out, struct report_recording *const *recordings,
+				    size_t count)
 {
 	bool managed = false;
 	size_t i;
 
-	for (i = 0; i < report->count; i++)
-		managed |= has_managed(report->recordings[i]);
+	for (i = 0; i < count; i++)
+		managed |= has_managed(recordings[i]);
 	string_append_text(out, managed ?
 					"No allocation on a device was recorded, except of managed"
 					" memory, which may be there or on the host." :

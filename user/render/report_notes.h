@@ -54,6 +54,7 @@ void report_append_end(struct string *out, const struct process *process);
 void report_append_held_before(struct string *out, const struct process *process);
 
 /* That no device's own memory was allocated; managed memory can be on one all the same. */
-void report_append_no_device_memory(struct string *out, const struct report *report);
+void report_append_no_device_memory(struct string *out, struct report_recording *const *recordings,
+				    size_t count);
 
 #endif /* MEMSCOPE_RENDER_REPORT_NOTES_H */

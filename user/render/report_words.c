@@ -520,7 +520,7 @@ static void say_peak(struct verdict *verdict, const struct report *report)
 	char peak[STRING_NUMBER_BYTES], live[STRING_NUMBER_BYTES];
 
 	if (!device || (!device->peak_bytes && !device->live_bytes)) {
-		report_append_no_device_memory(out, report);
+		report_append_no_device_memory(out, report->recordings, report->count);
 		return;
 	}
 	string_append_text(out, "Most was held on ");

@@ -11,6 +11,7 @@
 #define DEINITIALIZED 4
 #define ILLEGAL_ADDRESS 700
 #define ALREADY_REGISTERED 712
+#define NOT_SUPPORTED 801
 
 static void free_in_vain(struct run *run, uint64_t addr, int32_t result)
 {
@@ -90,6 +91,37 @@ static void run_questions(struct run *run)
 		feed(run, record_failed(INVALID_VALUE, record_call("cuMemGetInfo_v2")));
 }
 
+static void copy_in_vain(struct run *run, int count, int32_t result)
+{
+	while (count--)
+		feed(run,
+		     record_failed(result, record_copy("cuMemcpyHtoD_v2", MIB, MS_DIRECTION_HTOD)));
+}
+
+static void run_failed_copies(struct run *run)
+{
+	alloc_at(run, HOST_ADDR, MIB);
+	copy_in_vain(run, 5, INVALID_VALUE);
+}
+
+static void run_failed_copy(struct run *run)
+{
+	copy_in_vain(run, 1, INVALID_VALUE);
+}
+
+static void run_unsupported_copies(struct run *run)
+{
+	copy_in_vain(run, 5, NOT_SUPPORTED);
+}
+
+static void run_failed_launches(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		feed(run, record_failed(INVALID_VALUE, record_launch("cuLaunchKernel", 0x1234)));
+}
+
 #define FAILED(bytes) { { FINDING_FAILED_CALLS, H, bytes } }, 1
 
 static const struct program failures[] = {
@@ -102,6 +134,10 @@ static const struct program failures[] = {
 	{ "registered twice", run_registered_twice, FAILED(0) },
 	{ "part of another call", run_part_of_another, {}, 0 },
 	{ "questions", run_questions, {}, 0 },
+	{ "failed copies", run_failed_copies, FAILED(0) },
+	{ "one failed copy", run_failed_copy, {}, 0 },
+	{ "copies that are not supported", run_unsupported_copies, {}, 0 },
+	{ "failed launches", run_failed_launches, FAILED(0) },
 	/* clang-format on */
 };
 
@@ -147,6 +183,8 @@ static void test_failures_say_what_they_were_about(void **state)
 		{ "not freed", "of them, of what had been given back already", UINT64_MAX },
 		{ "an error that stays", "calls, this one and others, that failed with this result",
 		  3 },
+		{ "failed copies", "calls that failed", 5 },
+		{ "failed copies", "in its way, block at", UINT64_MAX },
 		{ "registered twice", "in its way, block at", HOST_ADDR },
 		{ "registered twice", "of bytes", 16 * MIB },
 	};

@@ -86,13 +86,25 @@ bool failed_calls_stays(int32_t result)
 	return false;
 }
 
-static bool is_looked_at(const struct event *event)
+/* What gives memory back, or needs a place that is free. */
+static bool is_about_memory(const struct event *event)
 {
 	const struct ms_spec *spec = &event->probe->spec;
 
 	return spec->op == MS_OP_FREE ||
 	       (spec->op == MS_OP_ALLOC &&
 		(spec->space == MS_SPACE_REGISTERED || spec->space == MS_SPACE_MAPPED));
+}
+
+#define NOT_SUPPORTED 801 /* in both APIs: who tries has another way */
+
+/* A program that does not look at their results goes on without the data. */
+static bool is_work(const struct event *event)
+{
+	const uint8_t op = event->probe->spec.op;
+
+	return (op == MS_OP_COPY || op == MS_OP_MEMSET || op == MS_OP_LAUNCH) &&
+	       event->call->result != NOT_SUPPORTED;
 }
 
 static struct kind *kind_of(struct failed_calls *calls, const struct event *event)
@@ -179,7 +191,7 @@ static void note_failure(struct failed_calls *calls, const struct event *event,
 	kind->count += event->count;
 	stack_tally_add(&kind->lines, event_stack_id(event->call), event->count);
 	kind->last_ns = event_end_ns(event);
-	if (kind->stays || !(event->call->known & MS_KNOWN_ADDR))
+	if (kind->stays || !is_about_memory(event) || !(event->call->known & MS_KNOWN_ADDR))
 		return;
 	kind->last_addr = event->call->addr;
 	if (event->probe->spec.op == MS_OP_FREE)
@@ -193,9 +205,10 @@ int failed_calls_event(struct process_activity *activity, const struct event *ev
 {
 	const struct ms_call *call = event->call;
 	const bool freed = event->probe->spec.op == MS_OP_FREE && event_succeeded(call);
-	const bool failed = !event_succeeded(call) && !is_of_shutdown(call->result) &&
-			    (failed_calls_stays(call->result) ||
-			     (is_looked_at(event) && call->result != OOM_RESULT));
+	const bool failed =
+		!event_succeeded(call) && !is_of_shutdown(call->result) &&
+		(failed_calls_stays(call->result) ||
+		 ((is_about_memory(event) || is_work(event)) && call->result != OOM_RESULT));
 	struct failed_calls *calls;
 
 	/* The same will be said by the outer call. */

@@ -211,6 +211,14 @@ static bool is_mapped(const struct report_recording *recording, const struct fin
 	return at && at->mapped * 2 > at->count;
 }
 
+/* Whether the calls were copies, memsets or launches, and their error does not stay. */
+static bool is_of_work(const struct finding *finding)
+{
+	const uint8_t op = probe_at(finding->row)->spec.op;
+
+	return !finding->says && (op == MS_OP_COPY || op == MS_OP_MEMSET || op == MS_OP_LAUNCH);
+}
+
 /* What a rule suggests to some, to whom its words for all say nothing new; NULL: no such case. */
 static const char *special_suggestion(const struct report_recording *recording,
 				      const struct finding *finding)
@@ -224,6 +232,10 @@ static const char *special_suggestion(const struct report_recording *recording,
 			       " make them anew, or let sizes differ less"
 			       " (roundup_power2_divisions)." :
 			       NULL;
+	if (finding->rule == FINDING_FAILED_CALLS && is_of_work(finding))
+		return "Look at the results of these calls, which the program seems to ignore: what they"
+		       " were to copy, set or compute is not there, and it goes on with what was there"
+		       " before. Check the sizes, addresses and streams that it passes.";
 	/* By NVML's numbers, which are the process's own: it is about no device. */
 	if (finding->rule == FINDING_UNEXPLAINED_GROWTH && finding->device < 0)
 		return "Look for what takes memory of the device without an allocation of its own:"

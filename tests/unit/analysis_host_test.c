@@ -71,6 +71,13 @@ static void run_contended(struct run *run)
 	run_with(run, &host, 2 * MS, MS);
 }
 
+/* The same, with copies of which it is not known how long threads waited in them. */
+static void run_contended_summed(struct run *run)
+{
+	run_contended(run);
+	feed(run, record_summed(100, record_copy("cuMemcpyHtoD_v2", MIB, MS_DIRECTION_HTOD)));
+}
+
 /* The same, and the host was not looked at. */
 static void run_contended_unseen(struct run *run)
 {
@@ -216,6 +223,7 @@ static const struct program programs[] = {
 	{ "balanced", run_balanced, {}, 0 },
 	{ "idle", run_idle, {}, 0 },
 	{ "contended", run_contended, { { FINDING_CPU_CONTENTION, H, 0 } }, 1 },
+	{ "contended, summed", run_contended_summed, { { FINDING_CPU_CONTENTION, M, 0 } }, 1 },
 	{ "contended, unseen", run_contended_unseen, { { FINDING_CPU_CONTENTION, M, 0 } }, 1 },
 	{ "queued", run_queued, { { FINDING_CPU_CONTENTION, M, 0 } }, 1 },
 	{ "throttled", run_throttled, { { FINDING_CPU_CONTENTION, H, 0 } }, 1 },

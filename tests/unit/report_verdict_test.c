@@ -279,6 +279,36 @@ static void test_a_part_is_not_larger_than_the_whole(void **state)
 	done(&reader);
 }
 
+/* Copies that were only counted are told a while after they were made: all of the time has all. */
+static void test_a_part_of_the_time_may_lack_what_was_counted(void **state)
+{
+	static const char *const words[] = {
+		"Nothing was lost: the numbers are exact.",
+		"Nothing was lost: the numbers are exact; but how many copies were in this time is"
+		" not known, as they were only counted.",
+	};
+	size_t part;
+
+	(void)state;
+	for (part = 0; part < 2; part++) {
+		struct report_reader reader = report_dump_reader();
+		struct verdict verdict;
+
+		begin_as(REPORT_DUMP_OPS, "summary", NULL);
+		add(alloc("cuMemAlloc_v2", 0x100000000, MIB));
+		add(alloc("cuMemAlloc_v2", 0x200000000, MIB));
+		report_dump_end(&dump, now_ns);
+		if (part)
+			reader.until = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN,
+							     .ns = 3 * MILLISECOND / 2 };
+		report_dump_read(&dump, &reader);
+		report_verdict(&verdict, &reader.report);
+		assert_says(&verdict, 2, words[part]);
+		verdict_fini(&verdict);
+		done(&reader);
+	}
+}
+
 /* A program that ends without an error may have wanted no more. */
 static void test_a_good_end_is_not_said_to_be_fatal(void **state)
 {
@@ -321,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_a_device_that_no_call_has_named),
 		cmocka_unit_test(test_managed_memory_is_not_denied),
 		cmocka_unit_test(test_a_part_is_not_larger_than_the_whole),
+		cmocka_unit_test(test_a_part_of_the_time_may_lack_what_was_counted),
 		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
 	};
 

@@ -61,12 +61,15 @@ static bool was_throttled(const struct process_activity *activity,
 	       is_much(used->throttled_ns, used->ns, options->throttle_share, options);
 }
 
-static void say_cpu(struct finding *finding, const struct host_evidence *host)
+static void say_cpu(struct finding *finding, const struct host_evidence *host, bool summed)
 {
 	const struct call_split *calls = &host->calls;
 
 	if (calls->total_ns) {
-		finding_say(finding, "share of the time in calls that threads waited for a CPU",
+		finding_say(finding,
+			    summed ? "share of the time in calls recorded one by one that threads"
+				     " waited for a CPU" :
+				     "share of the time in calls that threads waited for a CPU",
 			    FINDING_PERCENT,
 			    host_evidence_percent(calls->runnable_ns, calls->total_ns));
 		finding_say(finding, "as a duration", FINDING_NS, calls->runnable_ns);
@@ -104,7 +107,7 @@ int contention_report_cpu(struct process_activity *activity, const struct analys
 		finding_of(activity, FINDING_CPU_CONTENTION,
 			   host->used.queue_ns > host->calls.runnable_ns ? host->used.queue_ns :
 									   host->calls.runnable_ns);
-	say_cpu(&finding, host);
+	say_cpu(&finding, host, activity->summed);
 	if (!in_calls)
 		finding_lower(
 			&finding, FINDING_MEDIUM,
@@ -114,6 +117,11 @@ int contention_report_cpu(struct process_activity *activity, const struct analys
 			&finding, FINDING_MEDIUM,
 			"only calls show it: looking at the host more often (--host) would tell"
 			" if all of the process waits");
+	if (activity->summed && in_calls)
+		finding_lower(
+			&finding, FINDING_MEDIUM,
+			"how long threads waited in calls that were only counted is not recorded"
+			" (--copies=all, --launches=all)");
 	return findings_add(findings, &finding);
 }
 

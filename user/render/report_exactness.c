@@ -3,6 +3,7 @@
 
 #include "render/identity_words.h"
 #include "render/losses_words.h"
+#include "render/report_notes.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
@@ -11,6 +12,7 @@ struct lacks {
 	struct losses lost; /* only its sums */
 	uint64_t missing, damaged, missed, untraced, forks;
 	size_t interrupted, written, lacking, inexact, held_before;
+	const char *cut_sums; /* what was only counted, in a part of the time */
 
 	/* The processes that called anything, if only some of them are inexact. */
 	size_t inexact_processes, exact_processes;
@@ -69,6 +71,8 @@ static struct lacks lacks_of(const struct report *report)
 					 report_has_losses(recording);
 		lacks.inexact += report_is_inexact(recording);
 		lacks.held_before += report_unknown(recording).was_running;
+		if (report_cut_sums(recording))
+			lacks.cut_sums = report_cut_sums(recording);
 		add_processes(&lacks, recording);
 	}
 	return lacks;
@@ -162,6 +166,12 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 	if (!lacks->inexact && !lacks->missed && !lacks->untraced)
 		string_append_format(out, ": the numbers %sare exact",
 				     lacks->forks ? "of the recorded processes " : "");
+	if (lacks->cut_sums)
+		string_append_format(
+			out,
+			"; but how many %s were in this time is not known, as they were"
+			" only counted",
+			lacks->cut_sums);
 	if (lacks->forks)
 		string_append_format(out,
 				     "; whether at least %llu child%s that they forked used CUDA"

@@ -219,6 +219,17 @@ static void append_forks(struct string *out, const struct report_recording *reco
 	}
 }
 
+const char *report_cut_sums(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	if (!coverage->from_ns && !coverage->until_ns)
+		return NULL;
+	if (coverage->copies_summed && coverage->launches_summed)
+		return "copies and launches";
+	return coverage->copies_summed ? "copies" : coverage->launches_summed ? "launches" : NULL;
+}
+
 void report_append_unknown(struct string *out, const struct report_recording *recording)
 {
 	const struct report_unknown sum = report_unknown(recording);
@@ -252,6 +263,12 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 	if (recording->coverage.runtime_alone)
 		string_append_text(out, "direct calls of the driver: only calls of the runtime"
 					" were recorded (--layer=runtime)\n");
+	if (report_cut_sums(recording))
+		string_append_format(
+			out,
+			"how many %s were in this time: they were only counted, and count"
+			" where that was told, which is later\n",
+			report_cut_sums(recording));
 	if (sum.entries_only)
 		string_append_text(out, "whether calls succeeded, and so what is live: only"
 					" the beginnings of calls were recorded\n");

@@ -53,6 +53,12 @@ void report_append_end(struct string *out, const struct process *process);
 /* "; it had CUDA loaded before it was attached to, ...", if that is so. */
 void report_append_held_before(struct string *out, const struct process *process);
 
+/*
+ * "copies and launches": what was only counted, where only a part of the time is reported; counts
+ * stand at the moment at which they were told. NULL: nothing, or all of the time is.
+ */
+const char *report_cut_sums(const struct report_recording *recording);
+
 /* That no device's own memory was allocated; managed memory can be on one all the same. */
 void report_append_no_device_memory(struct string *out, struct report_recording *const *recordings,
 				    size_t count);

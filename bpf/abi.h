@@ -34,7 +34,7 @@ enum ms_type {
 #define MS_OTHER_KINDS(X) \
 	X(FREE_BEGIN, 64, CRITICAL, true) \
 	X(PROCESS,    65, CRITICAL, true) \
-	X(OBJECT,     68, CRITICAL, false) \
+	X(OBJECT,     68, CRITICAL, true) \
 	X(STACK,      69, CRITICAL, false) \
 	X(TENSOR,     70, BULK,     false) \
 	X(ACTIVITY,   71, BULK,     false) \

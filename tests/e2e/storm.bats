@@ -98,6 +98,37 @@ assert_records() {
 		[.live_bytes, .exit_bytes] | select(. != [0,0])]' report.json)" "[[0,${said[0]}]]"
 }
 
+# Nothing but records of ioctls is lost: the tool reads nothing while they are made.
+@test "records of ioctls that find no room are counted, each once, and what is live is not called exact" {
+	local recorded
+
+	MOMENTS=0
+	mkfifo to from
+	# shellcheck disable=SC2016 # for the other shell
+	record_start -f -o run.mscope --buffer=64K --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	exec 6> to 7< from
+	storm_says round
+	recorder_stopped
+	echo round >&6
+	read -r -t 60 SAID <&7
+	echo round >&6
+	read -r -t 60 SAID <&7
+	kill -CONT "$RECORD_PID"
+	before=$(answers)
+	wait_for '[ "$(answers)" -gt '$((before + 2))' ]'
+	finish
+	"$MEMSCOPE" export -f ndjson -o run.ndjson run.mscope
+	recorded=$(jq -c 'select((.type == "object" or .type == "range") and .action != "missed" and .action != "closed") | .type' \
+		run.ndjson | wc -l)
+	"$MEMSCOPE" report -f json run.mscope > report.json
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].lost | [.records > 0, .process_records, .free_begins]' report.json)" "[true,0,0]"
+	assert_equal "$((recorded + $(jq '.recordings[0].lost.records' report.json)))" "${SAID##* }"
+	assert_equal "$(jq -c '.recordings[0] | [.lost.live_is_exact, (.processes[0].unknown | .lost_records == .lost_memory_records)]' report.json)" \
+		"[false,true]"
+	"$MEMSCOPE" report -f md run.mscope | grep -q "records were lost, and what is live and the peaks are not exact"
+}
+
 # Processes with very many descriptors: to look at all of them takes long.
 have_descriptors() {
 	local i

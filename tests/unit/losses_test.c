@@ -60,7 +60,8 @@ static void test_of_memory(void **state)
 {
 	static const uint16_t of_memory[] = { MS_OP_ALLOC,           MS_OP_FREE,
 					      MS_OP_MEMORY,          MS_OP_CONTEXT,
-					      MS_ACCOUNT_FREE_BEGIN, MS_ACCOUNT_PROCESS };
+					      MS_ACCOUNT_FREE_BEGIN, MS_ACCOUNT_PROCESS,
+					      MS_ACCOUNT_OBJECT };
 	struct ms_counters counters = { 0 };
 	size_t i;
 

@@ -317,7 +317,7 @@ static void test_losses_that_make_totals_inexact_say_so(void **state)
 		struct string out = { 0 };
 		bool matters = kind == MS_OP_ALLOC || kind == MS_OP_FREE || kind == MS_OP_MEMORY ||
 			       kind == MS_OP_CONTEXT || kind == MS_KIND_FREE_BEGIN ||
-			       kind == MS_KIND_PROCESS;
+			       kind == MS_KIND_PROCESS || kind == MS_KIND_OBJECT;
 
 		summary.counters.lost[kind] = 1;
 		summarize(NULL, 0, &summary, &out);

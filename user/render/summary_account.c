@@ -29,7 +29,7 @@ static void append_losses(struct string *out, const struct summary *summary)
 		string_append_format(
 			out, "  lost: %llu other records (%s)\n", (ull)summary->losses.others,
 			"kernel names, beginnings of frees, lives of processes, who they are,"
-			" stacks, tensors, markers, what GPUs did");
+			" objects of the driver, stacks, tensors, markers, what GPUs did");
 	append_reasons(out, &summary->losses);
 	if (losses_are_of_memory(counters))
 		string_append_text(

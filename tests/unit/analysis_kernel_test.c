@@ -163,6 +163,8 @@ static void run_copies_mostly(struct run *run)
 	run_copies(run, 4 * MS, 15 * MS);
 }
 
+static uint8_t copies_direction = MS_DIRECTION_HTOD;
+
 /* Asynchronous copies, of which the host sees nothing, one after the other or beside kernels. */
 static void run_copies_async(struct run *run, uint64_t kernel_ns, uint64_t copy_ns, bool beside)
 {
@@ -176,6 +178,7 @@ static void run_copies_async(struct run *run, uint64_t kernel_ns, uint64_t copy_
 						    begin_ns + (beside ? 0 : kernel_ns), copy_ns);
 
 		copy.activity.is.size = 30 * MIB;
+		copy.activity.is.what = copies_direction;
 		launch(run);
 		kernel_at(run, begin_ns, kernel_ns);
 		feed(run, copy);
@@ -195,6 +198,15 @@ static void run_copies_by_link(struct run *run)
 	feed(run, record_of(0, 0, record_gpu_link("0000:81:00.0", 25, 16)));
 	feed(run, record_of(0, 0, record_gpu_link("0000:81:00.0", 160, 16)));
 	run_copies_alone(run);
+}
+
+/* On the same machine, from one place on the device to another: the link has no part in it. */
+static void run_copies_on_device(struct run *run)
+{
+	feed(run, record_of(0, 0, record_gpu_link("0000:81:00.0", 160, 16)));
+	copies_direction = MS_DIRECTION_DTOD;
+	run_copies_alone(run);
+	copies_direction = MS_DIRECTION_HTOD;
 }
 
 static void run_copies_beside(struct run *run)
@@ -285,6 +297,19 @@ static void test_what_copies_do(void **state)
 	run_end(&run);
 }
 
+static void test_the_link_has_no_part_in_what_stays_on_the_device(void **state)
+{
+	struct run run = { 0 };
+	const struct finding finding = only_finding(&run, run_copies_on_device);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(named(&finding, "DtoD")->value, STEPS * 30 * MIB);
+	for (i = 0; i < finding.evidence_count; i++)
+		assert_null(strstr(finding.evidence[i].what, "the link of the GPU"));
+	run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_which_kernel),
 		cmocka_unit_test(test_which_two_kernels),
 		cmocka_unit_test(test_what_copies_do),
+		cmocka_unit_test(test_the_link_has_no_part_in_what_stays_on_the_device),
 	};
 
 	return cmocka_run_group_tests_name("analysis_kernel", tests, NULL, NULL);

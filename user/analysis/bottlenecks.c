@@ -204,8 +204,9 @@ static int report_copy(const struct process_activity *activity, const struct bou
 					       "share of the host's time in copies");
 
 	finding.bytes = bound->sum.copy_bytes;
-	finding_say(&finding, "copies", FINDING_COUNT, bound->sum.copies);
-	finding_say(&finding, "bytes copied", FINDING_BYTES, bound->sum.copy_bytes);
+	finding_say(&finding, "copies in these windows", FINDING_COUNT, bound->sum.copies);
+	finding_say(&finding, "bytes copied in these windows", FINDING_BYTES,
+		    bound->sum.copy_bytes);
 	finding_say(&finding, "asynchronous copies among them", FINDING_COUNT,
 		    bound->sum.async_copies);
 	if (bound->sum.async_copies)

@@ -46,7 +46,9 @@ static void say_direction(struct finding *finding, const struct process_activity
 	if (!most->untimed)
 		finding_say(finding, "at a rate of", FINDING_BYTES_PER_SECOND,
 			    finding_rate(most->bytes, most->total_ns));
-	if (activity->host.link_rate)
+	/* What stays on the device does not take it. */
+	if (activity->host.link_rate &&
+	    (direction == MS_DIRECTION_HTOD || direction == MS_DIRECTION_DTOH))
 		finding_say(finding, "the link of the GPU had in each direction, at most",
 			    FINDING_BYTES_PER_SECOND, activity->host.link_rate);
 	if (times->pageable.total_ns)
@@ -74,6 +76,9 @@ static int report(const struct process_activity *activity, const struct gpu_use 
 	finding_say(&finding, "as a duration", FINDING_NS, alone_ns(use));
 	finding_say(&finding, "busy with kernels, copies and memsets", FINDING_NS, use->busy_ns);
 	finding_say(&finding, "from its first work to its last", FINDING_NS, use->span_ns);
+	if (use->pauses_ns)
+		finding_say(&finding, "without work for longer than gap-max, not in that share",
+			    FINDING_NS, use->pauses_ns);
 	finding_say(&finding, "copies", FINDING_COUNT, copies.count);
 	finding_say(&finding, "bytes copied", FINDING_BYTES, copies.bytes);
 	say_direction(&finding, activity, times);

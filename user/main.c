@@ -48,6 +48,16 @@ static const char *nearest_command(const char *name)
 	return nearest.found;
 }
 
+/* Of those that stand without a command. */
+static const char *nearest_option(const char *name)
+{
+	struct nearest nearest = { .word = name };
+
+	nearest_offer(&nearest, "--version");
+	nearest_offer(&nearest, "--help");
+	return nearest.found;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
 	const size_t length = strlen(text);
@@ -61,7 +71,10 @@ static int unknown(const char *name)
 	const char *instead = spelling_of_command(name);
 	const char *nearest = instead ? NULL : nearest_command(name);
 
-	if (*name == '-')
+	if (*name == '-' && nearest_option(name))
+		log_error("there is no option \"%s\"; did you mean %s?", name,
+			  nearest_option(name));
+	else if (*name == '-')
 		log_error("the command comes first: memscope-bpf trace %s ...; `memscope-bpf help`"
 			  " lists the commands",
 			  name);

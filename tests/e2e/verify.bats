@@ -176,10 +176,12 @@ END
 @test "what is no recording, and what cannot be read" {
 	echo hello > text.mscope
 	: > empty.mscope
-	for file in text.mscope empty.mscope "$MEMSCOPE"; do
+	for file in text.mscope "$MEMSCOPE"; do
 		run -7 "$MEMSCOPE" verify "$file"
 		[[ ${lines[0]} == *": not a dump" ]]
 	done
+	run -7 "$MEMSCOPE" verify empty.mscope
+	[[ ${lines[0]} == "empty.mscope: not a dump (it is empty: nothing was recorded, or the recorder was stopped before it wrote anything)" ]]
 	run -1 "$MEMSCOPE" verify nothing.mscope
 	[[ $output == *"nothing.mscope: cannot open: No such file"* ]]
 	mkfifo pipe

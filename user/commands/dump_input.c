@@ -446,7 +446,7 @@ static int check_selected(const struct report *report)
 				     " processes is known" :
 				     "");
 	else if (report->options.device >= 0 && !devices)
-		log_error("device %d is not in the recording", report->options.device);
+		dump_selection_refuse_device(report);
 	else
 		return EXIT_OK;
 	return EXIT_NO_TARGET;

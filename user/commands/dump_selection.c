@@ -156,3 +156,34 @@ int dump_selection_check(const struct report *report)
 	string_fini(&all);
 	return EXIT_NO_TARGET;
 }
+
+/* Bit set of the numbers by which processes call devices; of higher ones than 63, nothing. */
+static uint64_t devices_of(const struct report *report)
+{
+	uint64_t devices = 0;
+	size_t i, j;
+
+	for (i = 0; i < report->count; i++) {
+		const struct usage_totals *totals = report->recordings[i]->state->usage;
+
+		for (j = 0; totals && j < totals->count; j++)
+			if (totals->devices[j].ordinal >= 0 && totals->devices[j].ordinal < 64)
+				devices |= 1ull << totals->devices[j].ordinal;
+	}
+	return devices;
+}
+
+void dump_selection_refuse_device(const struct report *report)
+{
+	const uint64_t devices = devices_of(report);
+	struct string there = { 0 };
+	int i;
+
+	for (i = 0; i < 64; i++)
+		if (devices >> i & 1)
+			string_append_format(&there, "%s%d", there.length ? ", " : "", i);
+	log_error("device %d is not in the recording%s%.*s", report->options.device,
+		  there.length ? ", which has " : "", (int)there.length,
+		  there.length ? there.bytes : "");
+	string_fini(&there);
+}

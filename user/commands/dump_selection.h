@@ -45,4 +45,7 @@
 /* Returns EXIT_OK, or an exit code after a message that names what there is instead. */
 int dump_selection_check(const struct report *report);
 
+/* Says that the device that was asked for is not there, and which are. */
+void dump_selection_refuse_device(const struct report *report);
+
 #endif /* MEMSCOPE_COMMANDS_DUMP_SELECTION_H */

@@ -93,6 +93,21 @@ static int parse_json(const struct option_row *row, const char *value, void *con
 }
 
 /* By the ending of the file. Returns an exit code; an error has been logged. */
+/* Those that choose a format: all of them. */
+static void refuse_ending(const char *output)
+{
+	struct string endings = { 0 };
+	size_t i;
+
+	for (i = 0; exporters[i]; i++)
+		if (exporters[i]->endings)
+			string_append_format(&endings, "%s%s", endings.length ? " " : "",
+					     exporters[i]->endings);
+	log_error("%s: no format has this ending; write -f FORMAT, or one of these endings: %.*s",
+		  output, (int)endings.length, endings.length ? endings.bytes : "");
+	string_fini(&endings);
+}
+
 static int choose_format(struct settings *settings)
 {
 	size_t i;
@@ -105,6 +120,10 @@ static int choose_format(struct settings *settings)
 			settings->exporter = exporters[i];
 	if (settings->exporter)
 		return EXIT_OK;
+	if (settings->output) {
+		refuse_ending(settings->output);
+		return EXIT_USAGE;
+	}
 	log_error("export needs a format: -f FORMAT, or -o FILE with the ending of one; see"
 		  " `memscope-bpf export --help`");
 	return EXIT_USAGE;

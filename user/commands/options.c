@@ -415,8 +415,12 @@ static bool is_another_word(const struct option_row *row, const char *value)
 	return false;
 }
 
+#define KNOWN 16 /* words of an option; of more, the last ones may be meant */
+
 int option_which(const struct option_row *row, const char *value)
 {
+	char known[KNOWN][32];
+	struct nearest nearest = { .word = value };
 	struct string words = { 0 };
 	const char *word = row->argument, *rest;
 	int which;
@@ -429,13 +433,18 @@ int option_which(const struct option_row *row, const char *value)
 			return which;
 		}
 		string_append(&words, word, length);
+		/* Words of options are short. */
+		snprintf(known[which % KNOWN], sizeof(*known), "%.*s", (int)length, word);
+		nearest_offer(&nearest, known[which % KNOWN]);
 		word += length + (word[length] != '\0');
 		rest = word + strcspn(word, "|,");
 		string_append_text(&words, !*word ? "" : *rest ? ", " : " or ");
 	}
 	if (!is_another_word(row, value))
-		log_error("--%s: \"%s\" is not one of %.*s", row->name, value, (int)words.length,
-			  words.length ? words.bytes : "");
+		log_error("--%s: \"%s\" is not one of %.*s%s%s%s", row->name, value,
+			  (int)words.length, words.length ? words.bytes : "",
+			  nearest.found ? "; did you mean " : "",
+			  nearest.found ? nearest.found : "", nearest.found ? "?" : "");
 	string_fini(&words);
 	return -EINVAL;
 }

@@ -34,6 +34,9 @@ static const struct {
 
 #define ODDITIES (sizeof(oddities) / sizeof(*oddities))
 
+#define EMPTY \
+	" (it is empty: nothing was recorded, or the recorder was stopped before it wrote anything)"
+
 static uint64_t oddity_count(const struct verification *verification, size_t i)
 {
 	const char *account = (const char *)replay_account(verification->replay);
@@ -246,7 +249,8 @@ void verify_output_text(struct string *out, const char *path,
 	const enum verification_status status = verification_status(verification);
 
 	append_text(out, path);
-	string_append_format(out, ": %s\n", verification_name(status));
+	string_append_format(out, ": %s%s\n", verification_name(status),
+			     bytes_of(verification) ? "" : EMPTY);
 	if (status == VERIFICATION_TOO_NEW)
 		string_append_format(
 			out,

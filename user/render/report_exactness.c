@@ -103,10 +103,12 @@ static void append_counts(struct string *out, const struct report *report,
 		string_append_text(out,
 				   losses_count(&lacks->lost) == 1 ? " was lost," : " were lost,");
 	}
-	if (lacks->missing || lacks->damaged)
-		string_append_format(out, " %llu block%s missing and %llu place%s damaged,",
-				     (ull)lacks->missing, lacks->missing == 1 ? " is" : "s are",
-				     (ull)lacks->damaged, lacks->damaged == 1 ? "" : "s");
+	if (lacks->missing)
+		string_append_format(out, " %llu block%s missing,", (ull)lacks->missing,
+				     lacks->missing == 1 ? " is" : "s are");
+	if (lacks->damaged)
+		string_append_format(out, " %llu place%s damaged,", (ull)lacks->damaged,
+				     lacks->damaged == 1 ? " is" : "s are");
 	if (lacks->missed)
 		string_append_format(out,
 				     " at least %llu process%s could not be attached to in time,",

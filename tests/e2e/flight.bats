@@ -5,48 +5,6 @@
 
 load recordings
 
-# Bytes in the ring's directory, at one moment.
-ring_bytes() {
-	kill -STOP "$RECORD_PID"
-	wait_for '[ "$(cut -d" " -f3 "/proc/$RECORD_PID/stat")" = T ]' || return
-	find run.mscope.ring -type f -printf '%s\n' | paste -sd+ | bc
-	kill -CONT "$RECORD_PID"
-}
-
-@test "--ring: within its size, each file begins with an anchor; in the end it is the dump" {
-	local i file files most=0 bytes
-
-	flood_start 2
-	record_start --ring 1M --copies=all --launches=all -o run.mscope -p $FLOOD_PID
-	wait_for '[ -e run.mscope.ring/000030.mscope ]'
-	for ((i = 0; i < 200; i += $(stride 5))); do
-		bytes=$(ring_bytes)
-		[ "${bytes:-0}" -le $most ] || most=$bytes
-	done
-	[ $most -gt 500000 ]
-	[ $most -le 1048576 ] || fail "$most bytes"
-	[ ! -e run.mscope.ring/000001.mscope ]
-	recorder_stopped
-	# The newest may have been created just now.
-	files=(run.mscope.ring/*)
-	for file in "${files[@]::${#files[@]}-1}"; do
-		assert_equal "$(dump_line "$file" '[.segments, .anchors_used, .damaged_bytes, .refused]')" \
-			'[1,1,0,0]'
-	done
-	kill -CONT "$RECORD_PID"
-	record_stop
-	flood_end
-	[ ! -e run.mscope.ring ]
-	assert_whole run.mscope
-	[ "$(stat -c %s run.mscope)" -le 1048576 ]
-	assert_equal "$(dump_line run.mscope '[.has_end, .reason, .segments >= 2]')" '[true,"signal",true]'
-	# While it was stopped, the buffers have run over, on most machines.
-	grep -q ', 0 lost' record.err || return 0
-	# Four threads, each of which holds a block at a time, and may have freed one while probes were set.
-	assert_equal "$(dump_summary run.mscope '.processes[0] | [.unknown_frees, .missed_frees <= 4,
-		.spaces[0].live_allocations <= 4]')" '[0,true,true]'
-}
-
 # In a puppet with 4 segments and more in its ring; $1: where, then options.
 fill_ring() {
 	local where=$1
@@ -193,22 +151,6 @@ assert_comes_back() {
 	printf '2000\n3000\n' >> want
 	"$DUMPCAT" small/run.mscope | jq -c 'select(.op == "alloc") | .size_bytes' | diff -u want -
 	assert_equal "$(dump_summary small/run.mscope '.processes[0].spaces[0].exit_bytes')" 6000
-}
-
-@test "ring files that may not grow any more: the next segment begins at once, and none gives way" {
-	local file
-
-	flood_start 2
-	record_limited 1024 --ring 64M --copies=all --launches=all -o run.mscope -p $FLOOD_PID
-	wait_for '[ -e run.mscope.ring/000006.mscope ]'
-	record_stop 1
-	flood_end
-	# The bundle would be larger than that.
-	grep -q "run.mscope: cannot write the bundle: File too large" record.err
-	[ -e run.mscope.ring/000001.mscope ]
-	for file in run.mscope.ring/*; do
-		assert_equal "$(dump_line "$file" '[.segments, .anchors_used, .damaged_bytes, .refused]')" '[1,1,0,0]'
-	done
 }
 
 @test "a ring file that is cut: its bundle has the rest" {

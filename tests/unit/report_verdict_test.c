@@ -309,6 +309,25 @@ static void test_a_part_of_the_time_may_lack_what_was_counted(void **state)
 	}
 }
 
+static void test_what_could_not_be_written_is_said(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(alloc("cuMemAlloc_v2", 0x100000000, MIB));
+	dump.unwritten = 700;
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(
+		&verdict, 2,
+		"The recording lacks something: 700 records could not be written when it was"
+		" recorded (a full disk?), so all that is said here is of the rest, and what is live and the peaks are not exact.");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 /* A program that ends without an error may have wanted no more. */
 static void test_a_good_end_is_not_said_to_be_fatal(void **state)
 {
@@ -352,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_managed_memory_is_not_denied),
 		cmocka_unit_test(test_a_part_is_not_larger_than_the_whole),
 		cmocka_unit_test(test_a_part_of_the_time_may_lack_what_was_counted),
+		cmocka_unit_test(test_what_could_not_be_written_is_said),
 		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
 	};
 

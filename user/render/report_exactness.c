@@ -10,7 +10,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 /* What a reader must know before trusting the numbers, over all recordings. */
 struct lacks {
 	struct losses lost; /* only its sums */
-	uint64_t missing, damaged, missed, untraced, forks;
+	uint64_t unwritten, missing, damaged, missed, untraced, forks;
 	size_t interrupted, written, lacking, inexact, held_before;
 	const char *cut_sums; /* what was only counted, in a part of the time */
 
@@ -57,6 +57,7 @@ static struct lacks lacks_of(const struct report *report)
 
 		lacks.lost.calls += lost.calls;
 		lacks.lost.others += lost.others;
+		lacks.unwritten += recording->coverage.unwritten_records;
 		lacks.missing += recording->coverage.account.missing_blocks;
 		lacks.damaged += recording->coverage.account.damaged_places;
 		lacks.missed += recording->coverage.missed_processes;
@@ -97,6 +98,12 @@ static void append_counts(struct string *out, const struct report *report,
 	if (report->refused)
 		string_append_format(out, " %zu file%s could not be used,", report->refused,
 				     report->refused == 1 ? "" : "s");
+	/* The largest part may be missing, and what was found be about the rest. */
+	if (lacks->unwritten)
+		string_append_format(out,
+				     " %llu record%s could not be written when it was recorded (a"
+				     " full disk?), so all that is said here is of the rest,",
+				     (ull)lacks->unwritten, lacks->unwritten == 1 ? "" : "s");
 	if (losses_count(&lacks->lost)) {
 		string_append_char(out, ' ');
 		losses_append_amount(out, &lacks->lost);

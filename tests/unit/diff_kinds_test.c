@@ -154,7 +154,7 @@ static void test_gates(void **state)
 		  "oom in train (10) by cudaMalloc (8 MiB), which was not there" },
 		{ "oom>=high", GATE_PASSED, "" },
 		{ "leak", GATE_UNKNOWN,
-		  "leak-growth could not be looked for in B: less time was recorded than leak-time" },
+		  "leak-growth could not be looked for in B: calls were made for less than leak-time" },
 		{ "storm>=low", GATE_PASSED, "" },
 		{ "new", GATE_FAILED, "not there before" },
 		{ "any", GATE_FAILED, "more than noise" },

@@ -41,6 +41,17 @@ static void run_short_leak(void)
 	}
 }
 
+/* What it has, it takes in a moment; it sleeps for far longer than leak-time then. */
+static void run_burst_and_sleep(void)
+{
+	int i;
+
+	for (i = 0; i < 20; i++)
+		take(3 * MIB);
+	now_ns += 20 * SECOND;
+	exits();
+}
+
 /* As if it were loading. */
 static void run_leak_without_launches(void)
 {
@@ -143,7 +154,7 @@ static const struct question questions[] = {
 	{ "a leak is no failure", run_leak, "oom", PASSED, "", { 0 }, NULL },
 	{ "a leak for a short time", run_short_leak, "leak", FAILED, "medium confidence", { 0 }, NULL },
 	{ "a leak for a short time, surely", run_short_leak, "leak-growth>=high", UNKNOWN,
-	  "leak-growth could not be looked for: less time was recorded than ten times leak-time", { 0 }, NULL },
+	  "leak-growth could not be looked for: calls were made for less than ten times leak-time", { 0 }, NULL },
 	{ "a leak while it loads", run_leak_without_launches, "leak", PASSED, "", { 0 }, NULL },
 	{ "a leak while it loads, if that counts", run_leak_without_launches, "leak-growth>=low", FAILED,
 	  "low confidence", { 0 }, NULL },
@@ -151,7 +162,10 @@ static const struct question questions[] = {
 	  "launches were not captured", { 0 }, NO_LAUNCHES },
 	{ "nothing", run_quiet, "leak", PASSED, "", { 0 }, NULL },
 	{ "nothing, surely", run_quiet, "leak>=high", PASSED, "", { 0 }, NULL },
-	{ "a moment", run_a_moment, "leak", UNKNOWN, "less time was recorded than leak-time", { 0 }, NULL },
+	{ "a moment", run_a_moment, "leak", UNKNOWN, "calls were made for less than leak-time", { 0 }, NULL },
+	{ "a burst, and a sleep", run_burst_and_sleep, "leak", UNKNOWN, "calls were made for less than leak-time (", { 0 }, NULL },
+	{ "a burst, and a sleep, of what is left", run_burst_and_sleep, "leak-at-exit", UNKNOWN,
+	  "calls were made for less than leak-time by each process that left memory (", { 0 }, NULL },
 	{ "a moment, of bottlenecks", run_a_moment, "bottleneck>=low", UNKNOWN,
 	  "sync-bound could not be looked for: less time was recorded than bound-time", { 0 }, NULL },
 	{ "bottlenecks, and nobody asked for the room", run_quiet, "bottleneck", PASSED, "", { 0 }, NULL },

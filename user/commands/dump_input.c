@@ -244,6 +244,7 @@ int dump_input_gate_code(const struct gate *gate, const struct report *report, b
 	nothing = nothing_of(gate, report);
 	if (!unchecked && gate->count) {
 		gate_append_checked(&checked, gate, unknown, report);
+		gate_append_unfreed(&checked, gate, report);
 		log_info("--fail-on: %s was found; %.*s", nothing, (int)checked.length,
 			 checked.length ? checked.bytes : "");
 		string_fini(&checked);

@@ -153,7 +153,7 @@ static void append_figures(struct string *out, const struct report_recording *re
 		break;
 	case REPORT_SHORT_OF_LEAK_TIME:
 		string_append_format(out, " (%s; leak-time is ",
-				     REPORT_DURATION(report_longest_ns(recording)));
+				     REPORT_DURATION(report_longest_work_ns(recording)));
 		string_append_format(out, "%s)", REPORT_DURATION(thresholds->leak_time_ns));
 		break;
 	case REPORT_SHORT_OF_BOUND_TIME:
@@ -274,6 +274,37 @@ void gate_append_checked(struct string *out, const struct gate *gate, uint64_t u
 	string_append_format(out, "%s process%s, ", REPORT_COUNT(processes),
 			     processes == 1 ? "" : "es");
 	string_append_text(out, REPORT_DURATION(ns));
+}
+
+static bool asks_for_leaks(const struct gate *gate)
+{
+	enum finding_rule rule;
+	uint64_t leaks = 0;
+	size_t i;
+
+	for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
+		leaks |= (uint64_t)(finding_topic_of(rule) == FINDING_TOPIC_LEAK &&
+				    rule != FINDING_GROWTH)
+			 << rule;
+	for (i = 0; i < gate->count; i++)
+		if (gate->list[i].kind == GATE_RULES && gate->list[i].rules & leaks)
+			return true;
+	return false;
+}
+
+void gate_append_unfreed(struct string *out, const struct gate *gate, const struct report *report)
+{
+	uint64_t left = 0;
+	size_t i;
+
+	for (i = 0; asks_for_leaks(gate) && i < report->count; i++)
+		left += report_left_bytes(report->recordings[i]);
+	if (left)
+		string_append_format(out,
+				     "; %s had not been freed when processes ended, which no rule"
+				     " that was asked for calls a leak: report --fail-on left=SIZE"
+				     " fails for that",
+				     REPORT_SIZE(left));
 }
 
 bool gate_minds_refused(const struct gate_condition *condition, const struct report *report)

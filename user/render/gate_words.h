@@ -26,6 +26,12 @@ void gate_append_evidence(struct string *out, const struct report_recording *rec
 void gate_append_checked(struct string *out, const struct gate *gate, uint64_t unknown,
 			 const struct report *report);
 
+/*
+ * Appends "; 60 MiB had not been freed ..." to that, if a rule about leaks was asked for: the
+ * report's first lines say so beside "nothing was found".
+ */
+void gate_append_unfreed(struct string *out, const struct gate *gate, const struct report *report);
+
 /* Appends what a recording is called: the host and its files. */
 void gate_append_recording(struct string *out, const struct report_recording *recording);
 

@@ -288,20 +288,57 @@ static void take_event(struct holdings *holdings, struct holdings_process *holdi
 		warm_up(holdings, holding, ts_ns);
 }
 
+/* ---- work ------------------------------------------------------------------------------------ */
+
+/* Not what a runtime calls by itself, at the program's start and end. */
+static bool is_work(const struct event *event)
+{
+	if (!event->call)
+		return false;
+	switch (event->probe->spec.op) {
+	case MS_OP_ALLOC:
+	case MS_OP_FREE:
+	case MS_OP_COPY:
+	case MS_OP_MEMSET:
+	case MS_OP_LAUNCH:
+	case MS_OP_SYNC:
+		return true;
+	}
+	return false;
+}
+
+static void note_work(struct holdings_process *holding, const struct event *event)
+{
+	const uint64_t begin_ns = event_begin_ns(event), end_ns = event_end_ns(event);
+
+	if (!holding->work_end_ns || begin_ns < holding->work_begin_ns)
+		holding->work_begin_ns = begin_ns;
+	if (end_ns > holding->work_end_ns)
+		holding->work_end_ns = end_ns;
+}
+
+uint64_t holdings_work_ns(const struct holdings_process *holding)
+{
+	return holding ? holding->work_end_ns - holding->work_begin_ns : 0;
+}
+
 int holdings_event(struct holdings *holdings, const struct state *state, const struct event *event,
 		   const struct change *change)
 {
 	struct holdings_process *holding;
+	const bool works = is_work(event), counts = is_about_memory(event);
 
 	if (state->more_count != holdings->more_count)
 		forget(holdings, state);
-	if (!is_about_memory(event) ||
-	    (change->process->exited && event->header->type != MS_TYPE_EXIT))
+	if ((!works && !counts) || (change->process->exited && event->header->type != MS_TYPE_EXIT))
 		return 0;
 	holding = holding_of(holdings, change->process);
 	if (!holding)
 		return -ENOMEM;
-	take_event(holdings, holding, event, change);
+	if (works)
+		note_work(holding, event);
+	if (counts)
+		take_event(holdings, holding, event, change);
 	return 0;
 }
 

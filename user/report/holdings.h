@@ -50,7 +50,9 @@ struct holdings_process {
 	uint64_t width_ns;              /* of pieces of the time since then */
 	size_t piece;                   /* that is the present one */
 	uint64_t ends[HOLDINGS_PIECES]; /* bytes when a piece ended */
-	bool warm;                      /* the warm-up is over: */
+	/* Of calls that are work: when the first began and the last ended. 0: there is none. */
+	uint64_t work_begin_ns, work_end_ns;
+	bool warm; /* the warm-up is over: */
 	uint64_t warm_ns, warm_bytes;
 };
 
@@ -76,6 +78,9 @@ size_t holdings_bytes(const struct holdings *holdings);
 /* What a sink of the pipeline gets. Returns 0 or -ENOMEM: then something is not known. */
 int holdings_event(struct holdings *holdings, const struct state *state, const struct event *event,
 		   const struct change *change);
+
+/* For so long it worked, first call to last: asleep before or after, a program does not leak. */
+uint64_t holdings_work_ns(const struct holdings_process *holding);
 
 /* NULL: it has allocated nothing, and had nothing when it was seen. */
 const struct holdings_process *holdings_find(const struct holdings *holdings, uint32_t pid,

@@ -405,6 +405,9 @@ const char *report_blind(const struct report_recording *recording, enum finding_
 /* For how long the process that was seen longest was seen. */
 uint64_t report_longest_ns(const struct report_recording *recording);
 
+/* The longest time between the first call and the last of a process. */
+uint64_t report_longest_work_ns(const struct report_recording *recording);
+
 /* Whether it ended, and not by a signal. */
 bool report_ended_by_itself(const struct process *process);
 

@@ -98,16 +98,36 @@ static bool was_seen_for_bound_time(const struct report_recording *recording,
 	return length_of(recording, process) >= recording->thresholds.bound_time_ns;
 }
 
+/* For so long it made calls. */
+static uint64_t work_of(const struct report_recording *recording, const struct process *process)
+{
+	return holdings_work_ns(
+		holdings_find(&recording->holdings, process->pid, process->start_ns));
+}
+
+uint64_t report_longest_work_ns(const struct report_recording *recording)
+{
+	uint64_t longest_ns = 0;
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++) {
+		const uint64_t ns = work_of(recording, recording->processes[i].process);
+
+		longest_ns = ns > longest_ns ? ns : longest_ns;
+	}
+	return longest_ns;
+}
+
 static bool was_seen_for_leak_time(const struct report_recording *recording,
 				   const struct process *process)
 {
-	return length_of(recording, process) >= recording->thresholds.leak_time_ns;
+	return work_of(recording, process) >= recording->thresholds.leak_time_ns;
 }
 
 static bool was_seen_for_long(const struct report_recording *recording,
 			      const struct process *process)
 {
-	return length_of(recording, process) / SHORT_FACTOR >= recording->thresholds.leak_time_ns;
+	return work_of(recording, process) / SHORT_FACTOR >= recording->thresholds.leak_time_ns;
 }
 
 static bool ended_by_itself(const struct report_recording *recording, const struct process *process)
@@ -198,6 +218,7 @@ static const char *blind_to_order(const struct report_recording *recording)
 }
 
 #define TOO_SHORT "less time was recorded than "
+#define TOO_LITTLE_WORK "calls were made for less than "
 #define NO_GROWTH "no process went on for long enough after its initialisation"
 
 static const char *blind_for_now(const struct report_recording *recording)
@@ -210,20 +231,21 @@ enum report_shortage report_shortage_of(const char *why)
 {
 	if (!strcmp(why, NO_GROWTH))
 		return REPORT_SHORT_OF_WARMUP;
-	if (strncmp(why, TOO_SHORT, strlen(TOO_SHORT)) != 0)
-		return REPORT_SHORT_OF_NOTHING;
-	return strstr(why, "leak-time") ? REPORT_SHORT_OF_LEAK_TIME : REPORT_SHORT_OF_BOUND_TIME;
+	if (!strncmp(why, TOO_LITTLE_WORK, strlen(TOO_LITTLE_WORK)))
+		return REPORT_SHORT_OF_LEAK_TIME;
+	return strncmp(why, TOO_SHORT, strlen(TOO_SHORT)) != 0 ? REPORT_SHORT_OF_NOTHING :
+								 REPORT_SHORT_OF_BOUND_TIME;
 }
 
 static const char *blind_to_growth(const struct report_recording *recording,
 				   enum finding_confidence least)
 {
 	if (none_of(recording, allocated, was_seen_for_leak_time))
-		return TOO_SHORT "leak-time";
+		return TOO_LITTLE_WORK "leak-time";
 	if (least > FINDING_LOW && report_not_captured(&recording->coverage, MS_OP_LAUNCH))
 		return "launches were not captured, so the program may only be loading";
 	if (least > FINDING_MEDIUM && none_of(recording, allocated, was_seen_for_long))
-		return TOO_SHORT "ten times leak-time";
+		return TOO_LITTLE_WORK "ten times leak-time";
 	return NULL;
 }
 
@@ -233,7 +255,7 @@ static const char *blind_to_exit(const struct report_recording *recording,
 	if (none_of(recording, allocated, ended_by_itself))
 		return "no process ended by itself in that time";
 	if (none_of(recording, left_much, was_judged))
-		return TOO_SHORT "leak-time of each process that left memory";
+		return TOO_LITTLE_WORK "leak-time by each process that left memory";
 	if (least > FINDING_LOW && none_of(recording, allocated, was_seen_from_its_start))
 		return "what processes set up before they were attached to is not known";
 	return NULL;

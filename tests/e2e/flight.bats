@@ -180,7 +180,7 @@ assert_comes_back() {
 	rm run.exit.mscope
 	record --on-oom -o run.mscope -- $(ffmpeg_command 2) 2> record.err
 	assert_equal "$(echo run*)" 'run*'
-	grep -q "no trigger fired, so nothing was kept" record.err
+	grep -q "no trigger fired, so nothing of it was kept" record.err
 }
 
 @test "--on-signal: a bundle each time, five at most; the recording goes on" {

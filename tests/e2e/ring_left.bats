@@ -28,6 +28,29 @@ load recordings
 	flood_end
 }
 
+@test "what a killed recorder left outlives the next one, which keeps nothing" {
+	puppet_with_cuda
+	record_start --ring 4M --on-oom -o night.mscope -p "$PUPPET_PID"
+	puppet alloc 1000
+	wait_for '"$MEMSCOPE" report -j night.mscope.ring 2> report.err | jq -e ".recordings[0].processes[0].spaces[0].allocs == 1" > out'
+	record_kill
+	assert_equal "$(cd night.mscope.ring && echo *)" 000001.mscope
+	sha256sum night.mscope.ring/000001.mscope > sum
+	record_start --ring 4M --on-oom -o night.mscope -p "$PUPPET_PID"
+	puppet alloc 1000
+	record_stop
+	grep -q "no trigger fired, so nothing of it was kept" record.err
+	grep -q "night.mscope.ring: 1 segment of a recording that was interrupted stays there: memscope-bpf report night.mscope.ring" record.err
+	assert_equal "$(cd night.mscope.ring && echo *)" 000001.mscope
+	sha256sum -c sum
+	# A bundle has both: then there is no need for the ring.
+	record_start --ring 4M --on-exit -o night.mscope -p "$PUPPET_PID"
+	record_stop
+	[ ! -e night.mscope.ring ]
+	puppet_end
+	"$MEMSCOPE" report -f json night*.mscope 2> report.err | jq -e '.recordings | length == 2'
+}
+
 @test "a recording that is still being written is no damaged one, and a state directory has a ring" {
 	puppet_with_cuda
 	record_start --ring 8M -o run.mscope -p "$PUPPET_PID"

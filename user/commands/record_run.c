@@ -141,7 +141,7 @@ static void tell_result(const struct run *run)
 	else if (run->settings->triggers)
 		log_info("recorded %s events in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
 			 result ? "the last bundle: " :
-				  "no trigger fired, so nothing was kept (--on-exit"
+				  "no trigger fired, so nothing of it was kept (--on-exit"
 				  " keeps what there is at the end)",
 			 result ? result : "");
 	else if (run->settings->ring_bytes)

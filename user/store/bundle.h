@@ -13,7 +13,7 @@
 #include "store/dump_writer.h"
 
 struct bundle {
-	const struct dump_ring *ring;
+	struct dump_ring *ring;
 	const char *path;   /* of the dump */
 	const char *suffix; /* what is put into it: "oom"; NULL: the path is as it is */
 	uint32_t number;    /* ... and this: "oom-1"; if that exists, the next; 0: none */

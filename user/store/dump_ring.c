@@ -160,14 +160,19 @@ static void forget(struct dump_ring *ring, size_t i)
 		(ring->count - i) * sizeof(*ring->segments));
 }
 
-static void drop_oldest(struct dump_ring *ring)
+static void drop(struct dump_ring *ring, size_t i)
 {
-	char *path = path_at(ring, 0);
+	char *path = path_at(ring, i);
 
 	if (path)
 		place_remove(path);
 	free(path);
-	forget(ring, 0);
+	forget(ring, i);
+}
+
+static void drop_oldest(struct dump_ring *ring)
+{
+	drop(ring, 0);
 }
 
 /* The one that is being written, and a complete one before it, stay. */
@@ -385,7 +390,7 @@ static int copy_complete(const struct dump_ring *ring, size_t i, struct dump_fil
 	return err;
 }
 
-int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out)
+int dump_ring_copy(struct dump_ring *ring, struct dump_file *out)
 {
 	const bool is_open = ring->file.fd >= 0 && ring->count;
 	size_t i;
@@ -396,19 +401,37 @@ int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out)
 	/* The one that is being written is there even if it was removed. */
 	if (!err && is_open)
 		err = copy_segment(ring, ring->count - 1, ring->file.fd, out);
+	ring->is_copied |= !err;
 	return err;
+}
+
+/* Those of an earlier recorder are the oldest ones. Returns how many of them stay. */
+static size_t drop_read(struct dump_ring *ring)
+{
+	size_t others = 0;
+
+	while (!ring->is_copied && others < ring->count && !ring->segments[others].begin_ns)
+		others++;
+	while (ring->count > others)
+		drop(ring, ring->count - 1);
+	return others;
 }
 
 void dump_ring_close(struct dump_ring *ring, bool keep)
 {
+	size_t others;
 	int err;
 
 	if (!ring->directory)
 		return;
 	dump_file_close(&ring->file);
-	while (!keep && ring->count)
-		drop_oldest(ring);
-	err = keep ? 0 : place_remove_directory(ring->directory);
+	others = keep ? 0 : drop_read(ring);
+	if (others)
+		log_info("%s: %zu segment%s of a recording that was interrupted stay%s there:"
+			 " memscope-bpf report %s",
+			 ring->directory, others, others == 1 ? "" : "s", others == 1 ? "s" : "",
+			 ring->directory);
+	err = keep || others ? 0 : place_remove_directory(ring->directory);
 	if (err)
 		log_warning("%s: cannot remove: %s", ring->directory, place_error(err));
 	free(ring->segments);

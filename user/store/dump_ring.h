@@ -27,6 +27,7 @@ struct dump_ring {
 	struct dump_file file; /* the last one */
 	uint64_t bytes;        /* in all of them */
 	bool told_too_small;
+	bool is_copied;  /* what an earlier recorder left is in a bundle, too */
 	uint64_t max_ns; /* a segment that was ended so long ago goes; 0: none does */
 };
 
@@ -63,9 +64,12 @@ void dump_ring_check(struct dump_ring *ring);
 int dump_ring_check_file(struct dump_ring *ring, struct dump_extent *lost);
 
 /* Appends all that is still there to a file. Returns 0 or -errno. */
-int dump_ring_copy(const struct dump_ring *ring, struct dump_file *out);
+int dump_ring_copy(struct dump_ring *ring, struct dump_file *out);
 
-/* `keep`: leaves the directory as it is; else it is removed with what is in it. */
+/*
+ * `keep`: leaves the directory as it is; else it is removed with what is in it. Segments that an
+ * earlier recorder has left stay, with a message, unless they were copied: no one has read them.
+ */
 void dump_ring_close(struct dump_ring *ring, bool keep);
 
 #endif /* MEMSCOPE_STORE_DUMP_RING_H */

@@ -205,7 +205,21 @@ static void test_the_line_that_differs_is_named(void **state)
 	}
 }
 
-static void test_lines_that_differ_together_are_not_named(void **state)
+static const struct diff_row *row_at(const struct diffs *diffs, uint32_t line)
+{
+	size_t i;
+
+	for (i = 0; i < diffs->diff->rows_count; i++) {
+		const struct diff_row *row = &diffs->diff->rows[i];
+
+		if (row->dimension == DIFF_SITE && row->stack && line_of(row) == line)
+			return row;
+	}
+	return NULL;
+}
+
+/* Sums of both would stand under the name of one. */
+static void test_each_line_has_its_own_numbers(void **state)
 {
 	struct diffs diffs;
 
@@ -218,7 +232,59 @@ static void test_lines_that_differ_together_are_not_named(void **state)
 	add_from(&diffs.b, 10, 25);
 	add_from(&diffs.b, 11, 20);
 	diffs_end(&diffs);
-	assert_true(row_of(&diffs, "alloc")->no_line);
+	assert_int_equal(row_at(&diffs, 8)->a[DIFF_PEAK_BYTES], 5 * MIB);
+	assert_int_equal(row_at(&diffs, 8)->b[DIFF_PEAK_BYTES], 25 * MIB);
+	assert_false(row_at(&diffs, 8)->no_line);
+	assert_int_equal(row_at(&diffs, 10)->b[DIFF_LIVE_BYTES], 20 * MIB);
+	assert_false(row_at(&diffs, 10)->no_line);
+	diffs_done(&diffs);
+	/* A new one beside one that is the same. */
+	begin(&diffs);
+	give_lines(&diffs.a, 8, 1);
+	give_lines(&diffs.b, 8, 2);
+	add_and_free_from(&diffs.a, 10, 16);
+	add_and_free_from(&diffs.b, 10, 16);
+	add_from(&diffs.b, 11, 100);
+	diffs_end(&diffs);
+	assert_null(row_at(&diffs, 8));
+	assert_int_equal(row_at(&diffs, 10)->presence, DIFF_NEW);
+	assert_int_equal(row_at(&diffs, 10)->b[DIFF_PEAK_BYTES], 100 * MIB);
+	assert_int_equal(row_at(&diffs, 10)->b[DIFF_ALLOC_BYTES], 100 * MIB);
+	diffs_done(&diffs);
+}
+
+/*
+ * Python's lines, called through other native code the second time: one block at a time, from one
+ * line.
+ */
+static void test_a_line_reached_in_two_ways_has_its_own_peak(void **state)
+{
+	const uint32_t step = 20; /* a frame */
+	struct side *sides[2];
+	struct diffs diffs;
+	uint32_t i, way;
+
+	(void)state;
+	begin(&diffs);
+	sides[0] = &diffs.a;
+	sides[1] = &diffs.b;
+	for (i = 0; i < 2; i++) {
+		union record record = record_frame(step, "step", "/opt/job.py");
+
+		record.frame.kind = MS_FRAME_PYTHON;
+		record.frame.line = 16;
+		add_of(sides[i], PID, record);
+		for (way = 0; way < 2; way++) {
+			record = record_stack(20 + way, 1 + way, 2);
+			memcpy(record.stack.frames + 4, &step, sizeof(step));
+			record.stack.end = MS_STACK_END_COMPLETE;
+			add_of(sides[i], PID, record);
+		}
+		add_and_free_from(sides[i], 20, 16);
+		add_and_free_from(sides[i], 20 + i, 16);
+	}
+	diffs_end(&diffs);
+	assert_null(row_at(&diffs, 16));
 	diffs_done(&diffs);
 }
 
@@ -294,7 +360,8 @@ int main(void)
 		cmocka_unit_test(test_more_than_those_have_is_a_difference),
 		cmocka_unit_test(test_a_deep_stack_is_whole),
 		cmocka_unit_test(test_the_line_that_differs_is_named),
-		cmocka_unit_test(test_lines_that_differ_together_are_not_named),
+		cmocka_unit_test(test_each_line_has_its_own_numbers),
+		cmocka_unit_test(test_a_line_reached_in_two_ways_has_its_own_peak),
 		cmocka_unit_test(test_lines_without_a_counterpart_are_not_named),
 		cmocka_unit_test(test_code_without_names_is_told_apart_by_its_address),
 	};

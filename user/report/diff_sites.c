@@ -2,8 +2,9 @@
 /*
  * Rows by call stack. Two stacks are the same if their functions are, Python's alone if there are
  * any: lines, addresses and versions of files are others after each change of a program, which is
- * what is compared. The line that a row shows is the one that differs; if that is not known, the
- * row has none. Code without a name is told apart by its address, in files with the same build ID.
+ * what is compared. Each line of the functions that has a counterpart is a row; if which is which
+ * is not known, a row has no line. Code without a name is told apart by its address, in files with
+ * the same build ID.
  */
 #include "report/diff.h"
 
@@ -271,25 +272,7 @@ static bool may_be_unplaced(const struct place *a, const struct place *b, const 
 	return x > y ? x - y <= bs->unplaced_bytes : y > x && y - x <= as->unplaced_bytes;
 }
 
-/* ---- which line differs ---------------------------------------------------------------------- */
-
-static uint64_t amount(const struct place *place, enum diff_metric metric)
-{
-	if (!place)
-		return 0;
-	return metric == DIFF_LIVE_BYTES ? place->total.live_bytes :
-	       metric == DIFF_PEAK_BYTES ? place->total.peak_bytes :
-					   place->total.alloc_bytes;
-}
-
-/* What a row is about, in this order. */
-static enum diff_metric metric_of(const struct place *a, const struct place *b)
-{
-	if (amount(a, DIFF_LIVE_BYTES) != amount(b, DIFF_LIVE_BYTES))
-		return DIFF_LIVE_BYTES;
-	return amount(a, DIFF_PEAK_BYTES) != amount(b, DIFF_PEAK_BYTES) ? DIFF_PEAK_BYTES :
-									  DIFF_ALLOC_BYTES;
-}
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static size_t members_count(const struct place *place)
 {
@@ -311,60 +294,16 @@ static size_t lines_in_both(const struct place *a, const struct place *b)
 	return both;
 }
 
-/* The share of a row's difference that one line must have to stand for it: 9 of 10. */
-static bool stands_for(uint64_t part, uint64_t whole)
+static int add_row(struct diff *diff, const struct diff_pair *pair, const struct place *a,
+		   const struct place *b, bool no_line)
 {
-	return part >= whole - whole / 10;
-}
-
-/*
- * Finds the member that differs as the row does, and sets `*found` to it. If lines have moved, the
- * n-th of one side is the n-th of the other. False: it is several of them, or it is not known.
- */
-static bool find_line(const struct place *a, const struct place *b, const struct place **found)
-{
-	const enum diff_metric metric = metric_of(a, b);
-	const size_t as = members_count(a), bs = members_count(b), both = lines_in_both(a, b);
-	const uint64_t before = amount(a, metric), now = amount(b, metric);
-	const bool moved = both < as && both<bs, grew = now> before;
-	const struct place *line = NULL;
-	uint64_t most = 0;
-	size_t i = 0, j = 0;
-
-	if (moved && as != bs)
-		return false;
-	while (i < as || j < bs) {
-		int order = i == as ? 1 :
-			    j == bs ? -1 :
-			    moved   ? 0 :
-				      by_line(&a->members[i], &b->members[j]);
-		const struct place *x = order <= 0 ? &a->members[i++] : NULL;
-		const struct place *y = order >= 0 ? &b->members[j++] : NULL;
-		uint64_t from = amount(grew ? x : y, metric), to = amount(grew ? y : x, metric);
-
-		if (to > from && to - from > most) {
-			most = to - from;
-			line = y ? y : x;
-		}
-	}
-	if (!most || !stands_for(most, grew ? now - before : before - now))
-		return false;
-	*found = line;
-	return true;
-}
-
-static int compare_place(struct diff *diff, const struct diff_pair *pair, const struct place *a,
-			 const struct place *b)
-{
-	const struct place *place = b ? b : a, *line = place;
-	const bool several = members_count(a) > 1 || members_count(b) > 1;
-	const bool no_line = several && !find_line(a, b, &line);
+	const struct place *place = b ? b : a;
 	struct diff_row row = { .dimension = DIFF_SITE,
 				.pair = pair,
 				.device = -1,
 				.site = place ? place->key : 0,
-				.stack = line ? line->stack : NULL,
-				.stacks = line ? line->stacks : NULL,
+				.stack = place ? place->stack : NULL,
+				.stacks = place ? place->stacks : NULL,
 				.no_line = no_line,
 				.known = diff_memory_known(pair) & ~(BIT(FREES) | BIT(FREE_BYTES)),
 				.uncertain = diff_pair_lacks_memory(pair) ||
@@ -375,6 +314,34 @@ static int compare_place(struct diff *diff, const struct diff_pair *pair, const 
 	take(row.a, a);
 	take(row.b, b);
 	return diff_add_row(diff, &row);
+}
+
+/*
+ * Each line by itself: sums of several would stand under the name of one. If lines have moved, the
+ * n-th of one side is the n-th of the other; if there are more on one side then, which is which is
+ * not known, and all lines of the functions are one row.
+ */
+static int compare_place(struct diff *diff, const struct diff_pair *pair, const struct place *a,
+			 const struct place *b)
+{
+	const size_t as = members_count(a), bs = members_count(b), both = lines_in_both(a, b);
+	const bool moved = both < as && both < bs;
+	size_t i = 0, j = 0;
+	int err = 0;
+
+	if (moved && as != bs)
+		return add_row(diff, pair, a, b, true);
+	while (!err && (i < as || j < bs)) {
+		int order = i == as ? 1 :
+			    j == bs ? -1 :
+			    moved   ? 0 :
+				      by_line(&a->members[i], &b->members[j]);
+		const struct place *x = order <= 0 ? &a->members[i++] : NULL;
+		const struct place *y = order >= 0 ? &b->members[j++] : NULL;
+
+		err = add_row(diff, pair, x, y, false);
+	}
+	return err;
 }
 
 /* For a side without stacks, the only row would be that it has none. */

@@ -543,7 +543,7 @@ void sites_each(const struct sites *sites, const struct state *state, const stru
 		struct site_total total = site->total;
 
 		site_total_round(&total);
-		if (stack && site->by == SITES_BY_STACK)
+		if (is_row(site, stack, SITES_BY_LINES) && stack)
 			call(context, stack, &total);
 	}
 }

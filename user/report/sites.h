@@ -79,7 +79,7 @@ struct site_row {
 struct site_row *sites_rows(const struct sites *sites, const struct state *state, enum sites_by by,
 			    size_t *count);
 
-/* Each of a process that has a stack. */
+/* Each of a process that has a stack: by Python's lines, or by stack where there are none. */
 void sites_each(const struct sites *sites, const struct state *state, const struct process *process,
 		void (*call)(void *context, const struct stack *stack,
 			     const struct site_total *total),

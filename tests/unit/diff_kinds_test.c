@@ -262,9 +262,27 @@ static void test_a_leak_that_grew(void **state)
 	diffs_done(&diffs);
 }
 
+/* What was wrong in A alone is no regression. */
+static void test_what_is_gone_fails_no_gate(void **state)
+{
+	struct diff_finding finding = { .beyond = true, .presence = DIFF_GONE };
+	const struct diff diff = { .findings = &finding, .findings_count = 1 };
+	struct gate gate = { 0 };
+	struct string why = { 0 };
+
+	(void)state;
+	assert_int_equal(gate_add(&gate, "any", ~0u, &why), 0);
+	assert_true(diff_differs(&diff));
+	assert_int_equal(diff_judge(&gate.list[0], &diff).outcome, GATE_PASSED);
+	finding.presence = DIFF_NEW;
+	assert_int_equal(diff_judge(&gate.list[0], &diff).outcome, GATE_FAILED);
+	string_fini(&why);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_gone_fails_no_gate),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_a_peak_is_of_one_moment),
 		cmocka_unit_test(test_gates),

@@ -252,6 +252,9 @@ bool diff_has_new(const struct diff *diff);
  */
 bool diff_differs(const struct diff *diff);
 
+/* The same without findings that are gone: what was wrong in A alone is no regression. */
+bool diff_differs_in_b(const struct diff *diff);
+
 /* Whether something went wrong in B alone: a finding, a call that failed, a process that did. */
 bool diff_is_worse(const struct diff *diff);
 

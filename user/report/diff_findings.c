@@ -238,17 +238,28 @@ bool diff_has_new(const struct diff *diff)
 	return has_new_finding(diff);
 }
 
-bool diff_differs(const struct diff *diff)
+static bool differs(const struct diff *diff, bool if_gone)
 {
 	size_t i;
 
 	for (i = 0; i < diff->findings_count; i++)
-		if (diff->findings[i].beyond)
+		if (diff->findings[i].beyond &&
+		    (if_gone || diff->findings[i].presence != DIFF_GONE))
 			return true;
 	for (i = 0; i < diff->pairs_count; i++)
 		if (diff_ends_differ(&diff->pairs[i]))
 			return true;
 	return diff->rows_count;
+}
+
+bool diff_differs(const struct diff *diff)
+{
+	return differs(diff, true);
+}
+
+bool diff_differs_in_b(const struct diff *diff)
+{
+	return differs(diff, false);
 }
 
 bool diff_is_worse(const struct diff *diff)

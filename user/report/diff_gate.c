@@ -72,7 +72,7 @@ static bool is_met(const struct gate_condition *condition, const struct diff *di
 	case GATE_NEW:
 		return diff_has_new(diff);
 	case GATE_ANY:
-		return diff_differs(diff);
+		return diff_differs_in_b(diff);
 	case GATE_LOSS:
 		return diff_has_losses(diff->a) || diff_has_losses(diff->b);
 	case GATE_INEXACT:

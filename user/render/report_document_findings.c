@@ -170,8 +170,8 @@ static void list_processes(struct document *document, const struct analysis_oom 
 	}
 	document_table_end(document);
 	if (oom->more_processes) {
-		string_append_format(&document->text, "%zu more processes held less.",
-				     oom->more_processes);
+		string_append_format(&document->text, "%zu more process%s held less.",
+				     oom->more_processes, oom->more_processes == 1 ? "" : "es");
 		document_paragraph(document);
 	}
 }
@@ -352,7 +352,8 @@ void report_document_oom_moments(struct document *document,
 		report_append_time(text, recording, recording->ooms[i]->last_ts_ns);
 	}
 	if (recording->ooms_count > listed)
-		string_append_format(text, " and %zu more times", recording->ooms_count - listed);
+		string_append_format(text, " and %zu more time%s", recording->ooms_count - listed,
+				     recording->ooms_count - listed == 1 ? "" : "s");
 	string_append_format(text,
 			     ": who held most then is below, in Failure 1%s. All of %s:"
 			     " memscope-bpf report --at ",
@@ -428,9 +429,9 @@ static void say_ooms(struct document *document, const struct report_recording *r
 	}
 	if (!account->oom_not_listed)
 		return;
-	string_append_format(&document->text,
-			     "Memory ran out %s more times, which are not listed here.",
-			     REPORT_COUNT(account->oom_not_listed));
+	string_append_format(&document->text, "Memory ran out %s more time%s not listed here.",
+			     REPORT_COUNT(account->oom_not_listed),
+			     account->oom_not_listed == 1 ? ", which is" : "s, which are");
 	document_paragraph(document);
 }
 

@@ -485,11 +485,13 @@ static void append_notes(const struct page *page, const struct process *process)
 	enum process_counter counter;
 
 	string_append_char(page->out, '\n');
-	snprintf(what, sizeof(what), "synchronisations, in which the host waited %s",
+	snprintf(what, sizeof(what), "synchronisation%s, in which the host waited %s",
+		 process->syncs.count == 1 ? "" : "s",
 		 process->entries_only ? "for an unknown time" :
 					 string_duration(waited, process->syncs.duration_ns));
 	append_note(page, process->syncs.count, what);
-	append_note(page, process->graph_launches, "launches of graphs");
+	append_note(page, process->graph_launches,
+		    process->graph_launches == 1 ? "launch of a graph" : "launches of graphs");
 	for (counter = 0; counter < COUNTERS_COUNT; counter++)
 		append_note(page, process->counters[counter],
 			    process_counter_words(counter, process->counters[counter]));

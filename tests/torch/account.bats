@@ -13,7 +13,8 @@ load torch
 }
 
 @test "training, with expandable segments" {
-	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True record_torch training
+	expandable
+	record_torch training
 	same expandable 12
 }
 

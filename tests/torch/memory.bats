@@ -82,7 +82,8 @@ fails_on() {
 }
 
 @test "out of memory with expandable segments: the pieces are one request, and not held" {
-	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True conclude oom_expandable 1G 1
+	expandable
+	conclude oom_expandable 1G 1
 	same expandable 1
 	# What is free PyTorch asks before it gives the pieces back.
 	assert_equal "$(causes)" full
@@ -191,7 +192,8 @@ tensors() {
 }
 
 @test "with expandable segments, blocks keep mapped pieces: other advice" {
-	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True RECORD_OPTIONS=--tensors=all conclude oom_pinned 1G 1
+	expandable
+	RECORD_OPTIONS=--tensors=all conclude oom_pinned 1G 1
 	assert_equal "$(tensors '[.exact, .devices[0].out_of_memory]')" '[true,1]'
 	assert_equal "$(tensors '.devices[0].segments.out_of_memory | [.mapped == .segments, .complete, .outside_bytes]')" \
 		'[true,true,0]'

@@ -18,7 +18,7 @@ snapshots() {
 	seconds=$(jq -n --slurpfile report report.json --slurpfile points checkpoints \
 		'($points[0].ts_ns + 5e8 - $report[0].recordings[0].begin_ts_ns) / 1e9')
 	"$MEMSCOPE" export -q -f memory_viz --to "+$(printf %.3f "$seconds")" -o ours.pickle run.mscope
-	"$TORCH/venv/bin/python" "$HERE/compare-snapshots" ours.pickle theirs.pickle > compared ||
+	"$TORCH_DIR/venv/bin/python" "$HERE/compare-snapshots" ours.pickle theirs.pickle > compared ||
 		fail "$(cat compared)"
 }
 
@@ -28,7 +28,8 @@ snapshots() {
 }
 
 @test "the same with expandable segments" {
-	PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True snapshots --tensors=all
+	expandable
+	snapshots --tensors=all
 	grep -q ' 0 without lines' compared
 }
 

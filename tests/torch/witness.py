@@ -14,15 +14,22 @@ MIB = 1 << 20
 
 def segments():
     """[[address, bytes]] of what PyTorch has of the driver; None: its allocator does not say."""
-    if torch.cuda.get_allocator_backend() != "native":
+    backend = getattr(torch.cuda, "get_allocator_backend", lambda: "native")()
+    if backend != "native":
         return None
     return [[s["address"], s["total_size"]] for s in torch.cuda.memory_snapshot()]
 
 
 def blocks():
-    """[[address, bytes]] of what the program has of that."""
-    return [[b["address"], b["size"]] for s in torch.cuda.memory_snapshot() for b in s["blocks"]
-            if b["state"].startswith("active")]
+    """[[address, bytes]] of what the program has of that: a segment is blocks, one behind the other."""
+    found = []
+    for segment in torch.cuda.memory_snapshot():
+        address = segment["address"]
+        for block in segment["blocks"]:
+            if block["state"].startswith("active"):
+                found.append([address, block["size"]])
+            address += block["size"]
+    return found
 
 
 def checkpoint(name, with_blocks=False):

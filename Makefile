@@ -165,7 +165,7 @@ demo:
 C_FILES = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
 SHELL_FILES = .ci/run vmlinux/generate tests/run \
 	$(addprefix tests/,$(addprefix kernels/,run init guest version) fuzz/run fuzz/replay) \
-	$(addprefix tests/torch/,set-up old-runtime torch.bash) \
+	$(addprefix tests/torch/,set-up old-runtime torch.bash) tests/frameworks/set-up \
 	$(addprefix tests/simcuda/,check-exports gen-exports list-driver-names list-proc-versions) \
 	$(addprefix tools/,install-deps check-layers check-sizes completion.bash demo terminal-picture deb) \
 	$(addprefix tools/bench/,mapping report export budget soak)

@@ -312,6 +312,10 @@ check-engines: memscope-bpf simcuda $(WORKLOADS)/puppet
 check-torch: memscope-bpf simcuda
 	$(Q)BUILD=$(BUILD) tests/run $(wildcard tests/torch/*.bats)
 
+# JAX and TensorFlow, in the same way: tests/frameworks/README.md
+check-frameworks: memscope-bpf simcuda
+	$(Q)BUILD=$(BUILD) tests/run tests/frameworks/frameworks.bats
+
 # Stacks against libdw's: 1,000 of each program, of Python with numba if pip can install it.
 check-stacks: memscope-bpf $(BUILD)/stacks/libcuda.so.1 $(BUILD)/stacks/walk_copies
 	$(Q)[ -e $(BUILD)/stacks/numba/bin/python ] || { python3 -m venv $(BUILD)/stacks/numba && \
@@ -330,7 +334,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-engines check-long check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-engines check-frameworks check-long check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

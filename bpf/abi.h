@@ -452,6 +452,7 @@ enum ms_target {
 	MS_TARGET_ENTRIES = 1 << 3, /* its bulk calls are not followed to their ends */
 	MS_TARGET_DENIED = 1 << 4,  /* alone: it is none, and not let in by its calls either */
 	MS_TARGET_UNSAID = 1 << 5,  /* at its first call, user space is told who it is */
+	MS_TARGET_STACKLESS = 1 << 6, /* no stacks are taken of its calls */
 };
 
 #endif /* MS_ABI_H */

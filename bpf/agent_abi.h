@@ -14,6 +14,12 @@ enum ms_budget_step {
 	MS_BUDGET_STEPS,
 };
 
+/* Whether call stacks are given up as well: bits of ms_budget.stackless. */
+enum ms_budget_stackless {
+	MS_BUDGET_IS_STACKLESS = 1 << 0,  /* from now on, */
+	MS_BUDGET_WAS_STACKLESS = 1 << 1, /* and until now */
+};
+
 /* That has changed, or goes on: a record when it does, and now and then. */
 struct ms_budget {
 	struct ms_event event;
@@ -22,7 +28,7 @@ struct ms_budget {
 	__u32 budget_ppm; /* that it may cost, of a CPU */
 	__u32 step;       /* enum ms_budget_step: from now on, */
 	__u32 before;     /* and until now */
-	__u32 reserved;   /* 0 */
+	__u32 stackless;  /* enum ms_budget_stackless */
 };
 
 #endif /* MS_AGENT_ABI_H */

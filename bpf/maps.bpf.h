@@ -25,6 +25,9 @@ __u32 shut_targets = 0;
 /* Whether any target has, or has had, MS_TARGET_ENTRIES. */
 __u32 entry_targets = 0;
 
+/* The same of MS_TARGET_STACKLESS. */
+__u32 stackless_targets = 0;
+
 /* See struct ms_launch_key. */
 __u32 epoch = 0;
 

@@ -54,7 +54,8 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct ms_process record = {};
-	__u32 flags = target_flags(parent->tgid) & ~(MS_TARGET_SHUT | MS_TARGET_ENTRIES),
+	__u32 flags = target_flags(parent->tgid) &
+		      ~(MS_TARGET_SHUT | MS_TARGET_ENTRIES | MS_TARGET_STACKLESS),
 	      pid = child->tgid;
 
 	if (!flags || child->tgid == parent->tgid)

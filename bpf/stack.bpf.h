@@ -446,6 +446,13 @@ __noinline int ms_stack_report(void)
 	return id;
 }
 
+/* Whether the calling process is to cost less than its stacks do. */
+static __always_inline bool is_stackless(void)
+{
+	return stackless_targets &&
+	       target_flags(bpf_get_current_pid_tgid() >> 32) & MS_TARGET_STACKLESS;
+}
+
 /*
  * The stack, by its id, of a function of that op that begins with the stack pointer `sp`; 0: none
  * is wanted, or there is no memory.
@@ -455,7 +462,7 @@ static __always_inline __u32 stack_take(struct pt_regs *ctx, __u32 op, __u64 sp)
 	bool has_python;
 	__u32 id;
 
-	if (!(settings.stack_ops >> (op & 31) & 1) ||
+	if (!(settings.stack_ops >> (op & 31) & 1) || is_stackless() ||
 	    !ms_stack_begin(sp, regs_frame_pointer(ctx), regs_link(ctx)))
 		return 0;
 	has_python = settings.stack_kinds & 1u << MS_FRAME_PYTHON && ms_stack_python();

@@ -17,7 +17,7 @@ static void begin(struct fixture *fixture, uint64_t trap_ns)
 {
 	memset(fixture, 0, sizeof(*fixture));
 	fixture->pipeline.filter.ops = UINT32_MAX;
-	costs_init(&fixture->costs, trap_ns, 0);
+	costs_init(&fixture->costs, &fixture->pipeline.state.stacks, trap_ns, 0);
 	pipeline_add_sink(&fixture->pipeline, &fixture->costs.sink);
 }
 
@@ -48,20 +48,47 @@ static void calls_cost_what_their_probes_do(void **unused)
 	begin(&fixture, TRAP_NS);
 	assert_null(cost_of(&fixture));
 	feed(&fixture, record_alloc("cuMemAlloc_v2", 0x1000, 64));
-	assert_int_equal(cost_of(&fixture)->spent_ns, 2600);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600);
 	entry.call.known = 0;
 	feed(&fixture, entry);
-	assert_int_equal(cost_of(&fixture)->spent_ns, 2600 + 1700);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600 + 1700);
 	both.call.driver_row = record_row("cuMemAlloc_v2");
 	feed(&fixture, both);
-	assert_int_equal(cost_of(&fixture)->spent_ns, 2600 + 1700 + 2 * 2600);
-	assert_int_equal(cost_of(&fixture)->bulk_ns, 0);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600 + 1700 + 2 * 2600);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 0);
 	feed(&fixture, record_call("cuLaunchKernel"));
-	assert_int_equal(cost_of(&fixture)->bulk_ns, 2580);
-	assert_int_equal(fixture.costs.spent_ns, cost_of(&fixture)->spent_ns);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2580);
+	assert_int_equal(fixture.costs.spent_ns, cost_of(&fixture)->spent.all_ns);
 	/* The free's beginning is the same call's. */
 	feed(&fixture, record_free_begin(0x1000));
 	assert_int_equal(fixture.costs.spent_ns, 2600 + 1700 + 2 * 2600 + 2580);
+	end(&fixture);
+}
+
+/* By its frames: 12 of them take 1.5 us and 0.35 us each, where a trap takes 1 us. */
+static void stacks_cost_what_their_frames_do(void **unused)
+{
+	struct fixture fixture;
+
+	(void)unused;
+	begin(&fixture, TRAP_NS);
+	feed(&fixture, record_frame(1, "main", "/bin/program"));
+	feed(&fixture, record_stack(7, 1, 12));
+	feed(&fixture, record_called_from(7, record_alloc("cuMemAlloc_v2", 0x1000, 64)));
+	assert_int_equal(cost_of(&fixture)->spent.stacks_ns, 1500 + 12 * 350);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600 + 1500 + 12 * 350);
+	assert_int_equal(fixture.costs.spent_ns, cost_of(&fixture)->spent.all_ns);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 0);
+	/* Of one whose record was lost, it is taken to have been a deep one. */
+	feed(&fixture, record_called_from(8, record_alloc("cuMemAlloc_v2", 0x2000, 64)));
+	assert_int_equal(cost_of(&fixture)->spent.stacks_ns, 2 * 1500 + (12 + 32) * 350);
+	feed(&fixture, record_called_from(7, record_alloc("cuMemAlloc_v2", 0x3000, 64)));
+	assert_int_equal(cost_of(&fixture)->spent.spared_ns, 0);
+	/* What is not taken would have cost what the last one did. */
+	((struct cost *)cost_of(&fixture))->budget.governed.is_stackless = true;
+	feed(&fixture, record_alloc("cuMemAlloc_v2", 0x4000, 64));
+	feed(&fixture, record_call("cuMemFree_v2"));
+	assert_int_equal(cost_of(&fixture)->spent.spared_ns, 1500 + 12 * 350);
 	end(&fixture);
 }
 
@@ -77,10 +104,10 @@ static void counted_calls_cost_as_often(void **unused)
 	counted.call.known = MS_KNOWN_RESULT;
 	counted.launches.count = 1000;
 	feed(&fixture, counted);
-	assert_int_equal(cost_of(&fixture)->bulk_ns, 2580000);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2580000);
 	counted.call.known = 0;
 	feed(&fixture, counted);
-	assert_int_equal(cost_of(&fixture)->bulk_ns, 2580000 + 1700000);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2580000 + 1700000);
 	end(&fixture);
 }
 
@@ -99,7 +126,7 @@ static void what_is_lost_has_cost_as_much(void **unused)
 	assert_int_equal(fixture.costs.spent_ns, 26000);
 	feed(&fixture, record_call("cuMemAlloc_v2"));
 	feed(&fixture, loss);
-	assert_int_equal(cost_of(&fixture)->bulk_ns, 26000);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 26000);
 	end(&fixture);
 }
 
@@ -169,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_cost_what_their_probes_do),
+		cmocka_unit_test(stacks_cost_what_their_frames_do),
 		cmocka_unit_test(counted_calls_cost_as_often),
 		cmocka_unit_test(what_is_lost_has_cost_as_much),
 		cmocka_unit_test(shares_are_of_the_time_since_the_last_look),

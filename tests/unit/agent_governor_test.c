@@ -13,13 +13,15 @@
 /* Of a call, as on a slow machine. */
 #define WHOLE_NS 2400
 #define ENTRY_NS 1200
+#define STACK_NS 8000
 
 #define PROGRAMS 3
 
 struct program {
 	uint64_t bulk, allocations; /* a second */
+	bool has_stacks;            /* of allocations */
 	struct governor_process process;
-	uint64_t spent_ns;
+	uint64_t spent_ns, stackless_ns;
 	uint64_t at_ns[MS_BUDGET_STEPS];
 };
 
@@ -67,13 +69,19 @@ static void tick(struct world *world)
 	for (i = 0; i < world->count; i++) {
 		struct program *program = &world->programs[i];
 		const enum ms_budget_step step = before[i] = step_of(world, program);
-		const uint64_t bulk_ns = program->bulk * costs_ns[step] / 10;
-		const uint64_t spent_ns = bulk_ns + program->allocations * WHOLE_NS / 10;
+		const uint64_t stacks_ns =
+			program->has_stacks ? program->allocations * STACK_NS / 10 : 0;
+		const bool stackless = program->process.is_stackless;
+		struct governor_spent spent = { .bulk_ns = program->bulk * costs_ns[step] / 10 };
 
+		*(stackless ? &spent.spared_ns : &spent.stacks_ns) = stacks_ns;
+		spent.all_ns =
+			spent.bulk_ns + program->allocations * WHOLE_NS / 10 + spent.stacks_ns;
 		program->at_ns[step] += TICK_NS;
-		program->spent_ns += spent_ns;
-		world->changes += governor_note(&world->governor, &program->process, TICK_NS,
-						spent_ns, bulk_ns);
+		program->stackless_ns += stackless ? TICK_NS : 0;
+		program->spent_ns += spent.all_ns;
+		world->changes +=
+			governor_note(&world->governor, &program->process, TICK_NS, &spent);
 		processes[i] = &program->process;
 	}
 	world->turns += governor_turn(&world->governor, processes, world->count, TICK_NS);
@@ -273,20 +281,72 @@ static void without_a_budget_nothing_is_done(void **unused)
 	assert_int_equal(step_of(&world, &world.programs[0]), MS_BUDGET_ALL);
 }
 
+/* 0.24 % without stacks, 1.04 % with them. */
+static void stacks_are_given_up_where_they_cost_too_much(void **unused)
+{
+	struct world world = world_of(true, true);
+	struct program *program = add(&world, 0, 1000);
+	const struct program *other = add(&world, 10, 10);
+
+	(void)unused;
+	program->has_stacks = world.programs[1].has_stacks = true;
+	run(&world, 1000);
+	assert_true(program->process.is_stackless);
+	assert_false(program->process.is_over);
+	assert_in_range(cost_ppm(program, 1000), 0, BUDGET_PPM);
+	assert_int_equal(world.changes, 1); /* no step back and forth */
+	assert_int_equal(other->stackless_ns, 0);
+	/* With a tenth of that, they fit into half of the budget. */
+	program->allocations = 200;
+	run(&world, 100);
+	assert_false(program->process.is_stackless);
+	assert_int_equal(world.changes, 2);
+	assert_int_equal(world.turns, 0);
+}
+
+/* Launches are what costs too much: 0.1 % is of stacks, which may stay. */
+static void stacks_stay_where_they_are_not_what_costs(void **unused)
+{
+	struct world world = world_of(true, true);
+	struct program *program = add(&world, 100000, 50);
+
+	(void)unused;
+	program->has_stacks = true;
+	run(&world, 100);
+	assert_true(program->at_ns[MS_BUDGET_OFF] > 0);
+	assert_int_equal(program->stackless_ns, 0);
+}
+
+/* Neither alone takes more than the budget. */
+static void stacks_and_bulk_calls_together_are_too_much(void **unused)
+{
+	struct world world = world_of(true, true);
+	struct program *program = add(&world, 1500, 400);
+
+	(void)unused;
+	program->has_stacks = true;
+	run(&world, 1000);
+	assert_true(program->process.at_entries);
+	assert_true(program->process.is_stackless);
+	assert_in_range(cost_ppm(program, 1000), 0, BUDGET_PPM + 200);
+	assert_int_equal(world.turns, 0);
+}
+
 /* An agent that was stopped for a day (SIGSTOP), and a program with thousands of threads. */
 static void no_amount_overflows(void **unused)
 {
 	struct world world = world_of(true, true);
 	struct governor_process process = { 0 };
+	const struct governor_spent much = { .all_ns = UINT64_MAX / 2, .bulk_ns = UINT64_MAX / 2 },
+				    nothing = { 0 }, little = { .all_ns = 1, .bulk_ns = 1 };
 
 	(void)unused;
-	assert_true(governor_note(&world.governor, &process, 86400 * SECOND_NS, UINT64_MAX / 2,
-				  UINT64_MAX / 2));
+	assert_true(governor_note(&world.governor, &process, 86400 * SECOND_NS, &much));
 	assert_int_equal(process.credit_ns, -(int64_t)(GOVERNOR_DEBT_NS / 1000000 * BUDGET_PPM));
 	/* Calm for so long, it is traced as usual again. */
-	assert_true(governor_note(&world.governor, &process, UINT64_MAX, 0, 0));
+	assert_true(governor_note(&world.governor, &process, UINT64_MAX, &nothing));
 	assert_in_range(process.credit_ns, 0, GOVERNOR_CREDIT_NS / 1000000 * BUDGET_PPM);
-	assert_false(governor_note(&world.governor, &process, 0, 1, 1));
+	assert_false(governor_note(&world.governor, &process, 0, &little));
 }
 
 int main(void)
@@ -302,6 +362,9 @@ int main(void)
 		cmocka_unit_test(others_only_wait_for_those_that_are_the_reason),
 		cmocka_unit_test(what_is_not_possible_is_not_done),
 		cmocka_unit_test(without_a_budget_nothing_is_done),
+		cmocka_unit_test(stacks_are_given_up_where_they_cost_too_much),
+		cmocka_unit_test(stacks_stay_where_they_are_not_what_costs),
+		cmocka_unit_test(stacks_and_bulk_calls_together_are_too_much),
 		cmocka_unit_test(no_amount_overflows),
 	};
 

@@ -32,17 +32,20 @@ static int record(struct budget *budget, struct cost *cost, enum ms_budget_step 
 			   .type = MS_TYPE_BUDGET,
 			   .size = sizeof(budget_record) },
 		.lasted_ns = of->since_ns ? now_ns - of->since_ns : 0,
-		.spent_ns = cost->spent_ns - of->since_spent_ns,
+		.spent_ns = cost->spent.all_ns - of->since_spent_ns,
 		.budget_ppm = (uint32_t)budget->governor.options.budget_ppm,
 		.step = step,
 		.before = of->step,
+		.stackless = (of->governed.is_stackless ? MS_BUDGET_IS_STACKLESS : 0) |
+			     (of->is_stackless ? MS_BUDGET_WAS_STACKLESS : 0),
 	};
 
 	if (step != of->step)
 		budget->counts.changes[step]++;
 	of->step = step;
+	of->is_stackless = of->governed.is_stackless;
 	of->since_ns = now_ns;
-	of->since_spent_ns = cost->spent_ns;
+	of->since_spent_ns = cost->spent.all_ns;
 	return budget->feed(budget->context, &budget_record, sizeof(budget_record));
 }
 
@@ -55,10 +58,10 @@ static int record_all(struct budget *budget, uint64_t now_ns, bool last)
 		struct cost *cost = budget->costs->processes[i];
 		const struct cost_budget *of = &cost->budget;
 		const enum ms_budget_step step = budget_step(budget, cost);
-		const bool lasts =
-			of->step != MS_BUDGET_ALL && (last || now_ns - of->since_ns >= RECORD_NS);
+		const bool lasts = (of->step != MS_BUDGET_ALL || of->is_stackless) &&
+				   (last || now_ns - of->since_ns >= RECORD_NS);
 
-		if (step != of->step || lasts)
+		if (step != of->step || of->governed.is_stackless != of->is_stackless || lasts)
 			err = record(budget, cost, step, now_ns);
 	}
 	return err;
@@ -75,6 +78,16 @@ static void say_entries(const struct budget *budget, const struct cost *cost)
 		log_info("process %u: its copies, memsets, launches and synchronisation are traced"
 			 " as usual again",
 			 cost->pid);
+}
+
+static void say_stacks(const struct budget *budget, const struct cost *cost)
+{
+	if (cost->budget.governed.is_stackless)
+		log_info("process %u: tracing costs it more than the budget of %.4g %%: no call"
+			 " stacks of its allocations are taken",
+			 cost->pid, (double)budget->governor.options.budget_ppm * 100 / PPM);
+	else
+		log_info("process %u: call stacks of its allocations are taken again", cost->pid);
 }
 
 /* Not each time that they go and come back. */
@@ -101,26 +114,44 @@ static void say_on(struct budget *budget, uint64_t now_ns)
 
 /* ---- what is done ---------------------------------------------------------------------------- */
 
+/* What cannot be done helps nothing: the next step follows, or it is asked again. */
+static void apply(struct budget *budget, const struct cost *cost,
+		  const struct governor_process *before, struct governor_process *now)
+{
+	const pid_t pid = (pid_t)cost->pid;
+
+	if (now->at_entries != before->at_entries) {
+		if (live_set_entries(budget->live, pid, cost->start_ns, now->at_entries))
+			now->at_entries = true;
+		else
+			say_entries(budget, cost);
+	}
+	if (now->is_stackless != before->is_stackless) {
+		if (live_set_stackless(budget->live, pid, cost->start_ns, now->is_stackless))
+			now->is_stackless = before->is_stackless;
+		else
+			say_stacks(budget, cost);
+	}
+}
+
 static void note(struct budget *budget, struct cost *cost, uint64_t ns)
 {
 	struct cost_budget *of = &cost->budget;
-	const uint64_t spent_ns = cost->spent_ns - of->noted_ns;
-	const uint64_t bulk_ns = cost->bulk_ns - of->noted_bulk_ns;
+	const struct governor_process before = of->governed;
+	const struct governor_spent spent = {
+		.all_ns = cost->spent.all_ns - of->noted.all_ns,
+		.bulk_ns = cost->spent.bulk_ns - of->noted.bulk_ns,
+		.stacks_ns = cost->spent.stacks_ns - of->noted.stacks_ns,
+		.spared_ns = cost->spent.spared_ns - of->noted.spared_ns,
+	};
 
-	of->noted_ns = cost->spent_ns;
-	of->noted_bulk_ns = cost->bulk_ns;
+	of->noted = cost->spent;
 	if (!of->since_ns) {
 		of->since_ns = budget->ticked_ns;
 		of->since_spent_ns = 0;
 	}
-	if (!governor_note(&budget->governor, &of->governed, ns, spent_ns, bulk_ns))
-		return;
-	/* What cannot be done helps nothing: the next step follows, or it is asked again. */
-	if (live_set_entries(budget->live, (pid_t)cost->pid, cost->start_ns,
-			     of->governed.at_entries))
-		of->governed.at_entries = true;
-	else
-		say_entries(budget, cost);
+	if (governor_note(&budget->governor, &of->governed, ns, &spent))
+		apply(budget, cost, &before, &of->governed);
 }
 
 /* If they cannot come back yet, the governor will say so again. */
@@ -261,9 +292,10 @@ void budget_set(struct budget *budget, uint64_t ppm)
 
 		if (cost->budget.governed.at_entries)
 			live_set_entries(budget->live, (pid_t)cost->pid, cost->start_ns, false);
+		if (cost->budget.governed.is_stackless)
+			live_set_stackless(budget->live, (pid_t)cost->pid, cost->start_ns, false);
 		cost->budget.governed = (struct governor_process){ 0 };
-		cost->budget.noted_ns = cost->spent_ns;
-		cost->budget.noted_bulk_ns = cost->bulk_ns;
+		cost->budget.noted = cost->spent;
 	}
 	if (!ppm)
 		lift(budget);
@@ -290,6 +322,15 @@ size_t budget_at(const struct budget *budget, enum ms_budget_step step)
 
 	for (i = 0; i < budget->costs->count; i++)
 		count += budget_step(budget, budget->costs->processes[i]) == step;
+	return count;
+}
+
+size_t budget_stackless(const struct budget *budget)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < budget->costs->count; i++)
+		count += budget->costs->processes[i]->budget.governed.is_stackless;
 	return count;
 }
 

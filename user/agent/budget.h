@@ -51,8 +51,12 @@ void budget_close(struct budget *budget);
 /* A process' step: also MS_BUDGET_OFF if its bulk calls have no probes for another reason. */
 enum ms_budget_step budget_step(const struct budget *budget, const struct cost *cost);
 
-/* How many processes are at that step; and how many cost more by allocations and frees alone. */
+/*
+ * How many processes are at that step; of how many no stacks are taken; and how many cost more by
+ * allocations and frees alone.
+ */
 size_t budget_at(const struct budget *budget, enum ms_budget_step step);
+size_t budget_stackless(const struct budget *budget);
 size_t budget_over(const struct budget *budget);
 
 #endif /* MEMSCOPE_AGENT_BUDGET_H */

@@ -17,7 +17,11 @@ enum percent {
 	PERCENT_CALL = 260, /* with its end */
 	PERCENT_LAUNCH = 258,
 	PERCENT_ENTRY = 170, /* without it */
+	PERCENT_STACK = 150, /* of a call, besides, and */
+	PERCENT_FRAME = 35,  /* each frame of it */
 };
+
+#define FRAMES_UNKNOWN 32 /* that a stack is taken to have of which nothing is known */
 
 static enum percent percent_of(const struct event *event)
 {
@@ -43,6 +47,18 @@ uint64_t costs_of_event(const struct costs *costs, const struct event *event)
 	if (event->name)
 		return times(costs, PERCENT_CALL, 1);
 	return event->loss ? times(costs, PERCENT_CALL, event->loss->lost) : 0;
+}
+
+/* What the stack has cost that was taken of the call; 0: none was. */
+static uint64_t cost_of_stack(const struct costs *costs, const struct event *event)
+{
+	const uint32_t id = event->call ? event_stack_id(event->call) : 0;
+	const struct stack *stack = stacks_find(costs->stacks, id);
+
+	if (!id)
+		return 0;
+	return times(costs, PERCENT_STACK + PERCENT_FRAME * (stack ? stack->count : FRAMES_UNKNOWN),
+		     1);
 }
 
 static bool is_bulk(const struct event *event)
@@ -109,6 +125,21 @@ static bool has_ended(const struct costs *costs, const struct ms_event *header)
 	return false;
 }
 
+static void add_stack(struct costs *costs, struct cost *cost, const struct event *event)
+{
+	const uint64_t stack_ns = cost_of_stack(costs, event);
+
+	if (stack_ns) {
+		cost->stack_ns = stack_ns;
+		cost->spent.stacks_ns += stack_ns;
+		cost->spent.all_ns += stack_ns;
+		costs->spent_ns += stack_ns;
+	} else if (cost->budget.governed.is_stackless && event->call &&
+		   event->probe->spec.op == MS_OP_ALLOC) {
+		cost->spent.spared_ns += cost->stack_ns;
+	}
+}
+
 static int take(struct sink *sink, const struct event *event)
 {
 	struct costs *costs = (struct costs *)sink;
@@ -128,15 +159,17 @@ static int take(struct sink *sink, const struct event *event)
 		cost = add(costs, event->header);
 	if (!cost)
 		return -ENOMEM;
-	cost->spent_ns += spent_ns;
+	cost->spent.all_ns += spent_ns;
 	if (is_bulk(event))
-		cost->bulk_ns += spent_ns;
+		cost->spent.bulk_ns += spent_ns;
+	add_stack(costs, cost, event);
 	return 0;
 }
 
-void costs_init(struct costs *costs, uint64_t trap_ns, uint64_t now_ns)
+void costs_init(struct costs *costs, const struct stacks *stacks, uint64_t trap_ns, uint64_t now_ns)
 {
 	*costs = (struct costs){ .sink.record = take,
+				 .stacks = stacks,
 				 .trap_ns = trap_ns ? trap_ns : COSTS_TRAP_NS,
 				 .measured = trap_ns,
 				 .look_ns = now_ns };
@@ -163,8 +196,8 @@ void costs_look(struct costs *costs, uint64_t now_ns)
 		struct cost *cost = costs->processes[i];
 
 		/* In a second even 1,000 threads do not spend so much that this overflows. */
-		cost->recent_ppm = (cost->spent_ns - cost->looked_ns) * PPM / ns;
-		cost->looked_ns = cost->spent_ns;
+		cost->recent_ppm = (cost->spent.all_ns - cost->looked_ns) * PPM / ns;
+		cost->looked_ns = cost->spent.all_ns;
 		if (cost->recent_ppm > costs->highest_ppm)
 			costs->highest_ppm = cost->recent_ppm;
 	}

@@ -13,6 +13,7 @@
 
 #include "agent/governor.h"
 #include "base/map.h"
+#include "ledger/stacks.h"
 #include "sink.h"
 
 /* What a trap takes if it could not be measured: the highest that was (docs/cost-and-safety.md). */
@@ -21,24 +22,26 @@
 /* Of a process that lives. Times are CPU time of its threads. */
 struct cost {
 	uint32_t pid;
-	uint64_t start_ns;   /* as in struct ms_event */
-	uint64_t spent_ns;   /* since it is traced */
-	uint64_t bulk_ns;    /* of that, for calls that the ledger can do without */
-	uint64_t recent_ppm; /* of a CPU, when costs_look() was called last */
-	uint64_t looked_ns;  /* `spent_ns` then */
+	uint64_t start_ns;           /* as in struct ms_event */
+	struct governor_spent spent; /* since it is traced */
+	uint64_t stack_ns;           /* what the last stack cost */
+	uint64_t recent_ppm;         /* of a CPU, when costs_look() was called last */
+	uint64_t looked_ns;          /* `spent.all_ns` then */
 	struct cost_budget {
 		struct governor_process governed;
-		uint64_t noted_ns, noted_bulk_ns; /* `spent_ns` and `bulk_ns` that it knows of */
-		enum ms_budget_step step;         /* that was recorded last, */
-		uint64_t since_ns;                /* when that was, and */
-		uint64_t since_spent_ns;          /* `spent_ns` then */
-	} budget;                                 /* agent/budget.h */
+		struct governor_spent noted; /* of these, what it knows of */
+		enum ms_budget_step step;    /* that was recorded last, */
+		bool is_stackless;           /* with that, */
+		uint64_t since_ns;           /* when that was, and */
+		uint64_t since_spent_ns;     /* `spent.all_ns` then */
+	} budget;                            /* agent/budget.h */
 };
 
 #define COSTS_ENDED 256
 
 struct costs {
 	struct sink sink; /* first: the pipeline hands copies over */
+	const struct stacks *stacks;
 	uint64_t trap_ns; /* of a probe alone */
 	bool measured;    /* here, else COSTS_TRAP_NS */
 	struct cost **processes;
@@ -51,8 +54,12 @@ struct costs {
 	uint64_t look_ns;     /* when that was, CLOCK_MONOTONIC */
 };
 
-/* `trap_ns` is 0 if it is not known; `now_ns`: CLOCK_MONOTONIC. */
-void costs_init(struct costs *costs, uint64_t trap_ns, uint64_t now_ns);
+/*
+ * `stacks` of the pipeline's state outlive the costs; `trap_ns` is 0 if it is not known; `now_ns`:
+ * CLOCK_MONOTONIC.
+ */
+void costs_init(struct costs *costs, const struct stacks *stacks, uint64_t trap_ns,
+		uint64_t now_ns);
 void costs_fini(struct costs *costs);
 
 /* Notes what each process has spent since the last look. */
@@ -61,7 +68,10 @@ void costs_look(struct costs *costs, uint64_t now_ns);
 /* Returns NULL if nothing has been seen of that process, or it has ended. */
 struct cost *costs_find(const struct costs *costs, uint32_t pid, uint64_t start_ns);
 
-/* What such an event has cost its process, in nanoseconds: 0 if it is no record of a call. */
+/*
+ * What such an event has cost its process, in nanoseconds, without its call stack: 0 if it is no
+ * record of a call.
+ */
 uint64_t costs_of_event(const struct costs *costs, const struct event *event);
 
 #endif /* MEMSCOPE_AGENT_COSTS_H */

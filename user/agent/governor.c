@@ -6,6 +6,9 @@
 /* A call whose end is watched costs at most so many times as much as its entry alone. */
 #define WITH_END 3
 
+/* Stacks that cost less than this part of the budget are not what costs too much. */
+#define WORTH 8
+
 void governor_init(struct governor *governor, const struct governor_options *options)
 {
 	*governor = (struct governor){ .options = *options };
@@ -52,35 +55,62 @@ static bool is_more(const struct governor *governor, uint64_t spent_ns, uint64_t
 }
 
 /* Whether it would keep within half of the budget if the ends of its calls were watched. */
-static bool is_calm(const struct governor *governor, uint64_t ns, uint64_t spent_ns,
-		    uint64_t bulk_ns)
+static bool is_calm(const struct governor *governor, uint64_t ns,
+		    const struct governor_spent *spent)
 {
-	return !is_more(governor, 2 * (spent_ns + (WITH_END - 1) * bulk_ns), ns);
+	return !is_more(governor, 2 * (spent->all_ns + (WITH_END - 1) * spent->bulk_ns), ns);
+}
+
+static void choose_entries(const struct governor *governor, struct governor_process *process,
+			   uint64_t ns, const struct governor_spent *spent)
+{
+	if (governor->off || !process->at_entries || process->credit_ns < 0 ||
+	    !is_calm(governor, ns, spent))
+		process->calm_ns = 0;
+	else
+		process->calm_ns += ns;
+	if (process->credit_ns < 0 && spent->bulk_ns && governor->options.can_enter)
+		process->at_entries = true;
+	else if (process->calm_ns >= GOVERNOR_CALM_NS)
+		process->at_entries = false;
+}
+
+/* They are what costs too much if the rest is no bulk calls, or cannot be given up any more. */
+static void choose_stacks(const struct governor *governor, struct governor_process *process,
+			  uint64_t ns, const struct governor_spent *spent)
+{
+	const bool without_bulk = is_more(governor, spent->all_ns - spent->bulk_ns, ns);
+
+	if (!process->is_stackless || process->credit_ns < 0 ||
+	    is_more(governor, 2 * (spent->all_ns + spent->spared_ns), ns))
+		process->calm_stacks_ns = 0;
+	else
+		process->calm_stacks_ns += ns;
+	if (process->credit_ns < 0 && is_more(governor, WORTH * spent->stacks_ns, ns) &&
+	    (process->is_settled || without_bulk))
+		process->is_stackless = true;
+	else if (process->calm_stacks_ns >= GOVERNOR_CALM_NS)
+		process->is_stackless = false;
 }
 
 bool governor_note(const struct governor *governor, struct governor_process *process, uint64_t ns,
-		   uint64_t spent_ns, uint64_t bulk_ns)
+		   const struct governor_spent *spent)
 {
-	const bool before = process->at_entries;
+	const bool before = process->at_entries, was_stackless = process->is_stackless;
+	const uint64_t kept_ns = spent->all_ns - spent->bulk_ns - spent->stacks_ns;
 
 	if (!governor->options.budget_ppm || !ns)
 		return false;
 	if (ns > GOVERNOR_DEBT_NS)
 		ns = GOVERNOR_DEBT_NS;
-	keep_account(governor, process, ns, spent_ns);
+	keep_account(governor, process, ns, spent->all_ns);
 	process->is_settled = before || !governor->options.can_enter;
-	process->recent_ppm = bulk_ns < UINT64_MAX / PPM ? bulk_ns * PPM / ns : UINT64_MAX;
-	process->is_over = process->credit_ns < 0 && is_more(governor, spent_ns - bulk_ns, ns);
-	if (governor->off || !process->at_entries || process->credit_ns < 0 ||
-	    !is_calm(governor, ns, spent_ns, bulk_ns))
-		process->calm_ns = 0;
-	else
-		process->calm_ns += ns;
-	if (process->credit_ns < 0 && bulk_ns && governor->options.can_enter)
-		process->at_entries = true;
-	else if (process->calm_ns >= GOVERNOR_CALM_NS)
-		process->at_entries = false;
-	return process->at_entries != before;
+	process->recent_ppm =
+		spent->bulk_ns < UINT64_MAX / PPM ? spent->bulk_ns * PPM / ns : UINT64_MAX;
+	process->is_over = process->credit_ns < 0 && is_more(governor, kept_ns, ns);
+	choose_entries(governor, process, ns, spent);
+	choose_stacks(governor, process, ns, spent);
+	return process->at_entries != before || process->is_stackless != was_stackless;
 }
 
 /* It has used up its credit, and spends too much on bulk calls although it is at entries alone. */

@@ -8,7 +8,9 @@
  * credit, the ends of its bulk calls (copies, memsets, launches, synchronisation) are no longer
  * watched. If that is not enough, the probes of bulk calls are removed: in all processes, because a
  * probe is in a library. They come back when those that were the reason have half of their credit
- * again. Allocations and frees are always traced, whatever they cost.
+ * again. Call stacks of allocations are given up where they are what costs too much: beside calls
+ * that take more than the budget without bulk calls, or when the ends of these are given up.
+ * Allocations and frees are always traced, whatever they cost.
  */
 #ifndef MEMSCOPE_AGENT_GOVERNOR_H
 #define MEMSCOPE_AGENT_GOVERNOR_H
@@ -32,16 +34,26 @@ struct governor_options {
 	bool can_remove;     /* MS_BUDGET_OFF is possible */
 };
 
+/* CPU time of a process for what tracing does, in nanoseconds. */
+struct governor_spent {
+	uint64_t all_ns;
+	uint64_t bulk_ns;   /* of that, for bulk calls, */
+	uint64_t stacks_ns; /* and for call stacks */
+	uint64_t spared_ns; /* what stacks would have cost, if they had been taken */
+};
+
 /* A process that lives. A zeroed one is new. */
 struct governor_process {
 	bool known;
-	bool at_entries;     /* its step, as long as the probes are there */
-	bool is_settled;     /* it was so before the last interval, or cannot be */
-	bool is_reason;      /* for the probes not being there */
-	bool is_over;        /* because of calls that are never given up: nothing helps */
-	int64_t credit_ns;   /* negative: a debt */
-	uint64_t calm_ns;    /* for so long, it would have kept within half of its budget */
-	uint64_t recent_ppm; /* of a CPU: what its bulk calls have cost in the last interval */
+	bool at_entries;         /* its step, as long as the probes are there */
+	bool is_settled;         /* it was so before the last interval, or cannot be */
+	bool is_reason;          /* for the probes not being there */
+	bool is_over;            /* because of calls that are never given up: nothing helps */
+	bool is_stackless;       /* no stacks are taken of it */
+	int64_t credit_ns;       /* negative: a debt */
+	uint64_t calm_ns;        /* for so long, it would have kept within half of its budget */
+	uint64_t calm_stacks_ns; /* with stacks */
+	uint64_t recent_ppm;     /* of a CPU: what its bulk calls have cost in the last interval */
 };
 
 struct governor {
@@ -53,11 +65,11 @@ struct governor {
 void governor_init(struct governor *governor, const struct governor_options *options);
 
 /*
- * In the interval of `ns` that has ended, the process has spent `spent_ns`, of which `bulk_ns` for
- * bulk calls. Returns whether `at_entries` has changed.
+ * What the process has spent in the interval of `ns` that has ended. Returns whether `at_entries`
+ * or `is_stackless` has changed.
  */
 bool governor_note(const struct governor *governor, struct governor_process *process, uint64_t ns,
-		   uint64_t spent_ns, uint64_t bulk_ns);
+		   const struct governor_spent *spent);
 
 /*
  * After governor_note() of all processes for an interval of `ns`. Returns whether `off` has

@@ -25,6 +25,7 @@
 	X(BUDGET, "memscope_agent_budget_ratio", "gauge", "ratio", "What tracing may cost each process, as a share of a CPU; absent if there is no limit") \
 	X(BUDGET_PROCESSES, "memscope_agent_budget_processes", "gauge", "", "Live processes by what is traced of their copies, memsets, launches and synchronisation: all, entries or (off) nothing") \
 	X(BUDGET_OVER, "memscope_agent_budget_exceeded_processes", "gauge", "", "Live processes whose allocations and frees alone cost more than the budget") \
+	X(BUDGET_STACKLESS, "memscope_agent_budget_stackless_processes", "gauge", "", "Live processes of whose allocations no call stacks are taken, because these cost more than the budget") \
 	X(BUDGET_CHANGES, "memscope_agent_budget_changes", "counter", "", "Times that more or less was traced of a process, by what it was from then on") \
 	X(BUDGET_OFF, "memscope_agent_budget_off_seconds", "counter", "seconds", "Time in which no copies, memsets, launches and synchronisation were traced") \
 	X(RECORDED, "memscope_agent_recorder_bytes", "gauge", "bytes", "What the flight recorder has on disk") \
@@ -112,6 +113,7 @@ static void add_budget(struct metrics *metrics, const struct budget *budget)
 		add(metrics, FAMILY_BUDGET_CHANGES, "traced", name, budget->counts.changes[step]);
 	}
 	metrics_add(metrics, FAMILY_BUDGET_OVER, budget_over(budget));
+	metrics_add(metrics, FAMILY_BUDGET_STACKLESS, budget_stackless(budget));
 	metrics_add(metrics, FAMILY_BUDGET_OFF, budget->counts.off_ns);
 }
 

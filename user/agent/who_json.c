@@ -139,11 +139,12 @@ static void put_cost(struct json *json, const struct own_numbers *own,
 
 	json_name(json, "cost");
 	json_open(json, '{');
-	json_put_if(json, "spent_ns", costs, cost ? cost->spent_ns : 0);
+	json_put_if(json, "spent_ns", costs, cost ? cost->spent.all_ns : 0);
 	json_put_if(json, "recent_ppm", costs, cost ? cost->recent_ppm : 0);
 	json_put_text(json, "traced",
 		      cost && own->budget ? event_budget_step_name(budget_step(own->budget, cost)) :
 					    NULL);
+	json_put_bool(json, "stacks", cost && !cost->budget.governed.is_stackless);
 	json_close(json, '}');
 }
 

@@ -97,6 +97,9 @@ void live_look(struct live *live);
 int live_set_entries(struct live *live, pid_t pid, uint64_t start_ns, bool entries);
 bool live_can_set_entries(const struct live *live);
 
+/* No stacks are taken of the process' calls, or again, if they are wanted. Returns as above. */
+int live_set_stackless(struct live *live, pid_t pid, uint64_t start_ns, bool stackless);
+
 /*
  * Whether bulk calls have probes, of all processes. Removing takes a moment, in which they are
  * still captured. Allocations and frees keep theirs. Returns 0, or -errno, logged: not all have

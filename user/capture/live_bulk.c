@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Capturing less of bulk calls, while the capture goes on, so that it costs the programs less.
+ * Capturing less of calls, while the capture goes on, so that it costs the programs less.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,14 @@ int live_set_entries(struct live *live, pid_t pid, uint64_t start_ns, bool entri
 {
 	if (!live_is_target(live, pid, start_ns))
 		return -ENOENT;
-	return programs_set_entries(live->programs, pid, entries);
+	return programs_set_flag(live->programs, pid, MS_TARGET_ENTRIES, entries);
+}
+
+int live_set_stackless(struct live *live, pid_t pid, uint64_t start_ns, bool stackless)
+{
+	if (!live_is_target(live, pid, start_ns))
+		return -ENOENT;
+	return programs_set_flag(live->programs, pid, MS_TARGET_STACKLESS, stackless);
 }
 
 static bool has_changed(const struct attachment *attachment, pid_t pid)

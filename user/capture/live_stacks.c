@@ -15,9 +15,38 @@ static int feed_marker(void *context, void *record, size_t length)
 	return live->options.feed(live->options.context, record, length);
 }
 
+/* A copy, because what is in a ring cannot be written to. */
+union with_stack {
+	struct ms_event event;
+	struct ms_call call;
+	struct ms_launch launch;
+	struct ms_tensor tensor;
+};
+
+static bool has_stack(const void *record)
+{
+	const union with_stack *one = record;
+
+	switch (one->event.type) {
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+		return one->call.flags & MS_CALL_STACK;
+	case MS_TYPE_TENSOR:
+		return one->tensor.flags & MS_TENSOR_STACK;
+	}
+	return false;
+}
+
 /* Every record that a stack, or a call with one, can be. */
 int live_feed(struct live *live, void *record, size_t length)
 {
+	union with_stack copy;
+
+	if (live->stacks && has_stack(record) && length <= sizeof(copy)) {
+		memcpy(&copy, record, length);
+		copy.event.stack = stack_taker_id(live->stacks, copy.event.stack);
+		record = &copy;
+	}
 	if (!live->err && live->python)
 		live->err = python_phases_take(live->python, record, length);
 	if (!live->err)

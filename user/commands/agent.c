@@ -41,6 +41,9 @@ static const struct config_default defaults[] = {
 	{ "history-time", "400d" },
 	{ "series", "5000" },
 	{ "budget", "0.5%" },
+	{ "stacks", "alloc" },
+	{ "stack-memory", "64M" },
+	{ "stack-cache", "/var/cache/memscope-bpf" },
 	{ "allow", "all" },
 	{ "deny", "none" },
 	{ "otlp", "off" },
@@ -158,6 +161,16 @@ static int parse_bundle_on(const struct option_row *row, const char *value, void
 		return 0;
 	log_error("--%s: \"%s\": %s", row->name, value, wrong);
 	return -EINVAL;
+}
+
+static int parse_stacks(const struct option_row *row, const char *value, void *settings)
+{
+	const int which = option_which(row, value);
+
+	if (which < 0)
+		return which;
+	*(uint32_t *)((char *)settings + row->offset) = which ? 0 : 1u << MS_OP_ALLOC;
+	return 0;
 }
 
 static int parse_series(const struct option_row *row, const char *value, void *settings)
@@ -280,6 +293,17 @@ static const struct option_row rows[] = {
 	  " their results, and then for parts of the time only. Allocations and frees are always"
 	  " traced.",
 	  parse_budget, AT(budget_ppm) },
+	{ 0, "stacks", "alloc|off",
+	  "Record the call stack of each allocation (default alloc), as long as that keeps within the"
+	  " budget of its process.",
+	  parse_stacks, AT(recording.capture.stack_ops) },
+	{ 0, "stack-memory", "SIZE",
+	  "Kernel memory for the tables by which call stacks are walked (default 64M). Stacks end in"
+	  " files whose table does not fit.",
+	  option_size, AT(recording.capture.table_bytes) },
+	{ 0, "stack-cache", "DIRECTORY|off",
+	  "Keep the tables of large files there (default /var/cache/memscope-bpf), as record does.",
+	  option_text, AT(recording.capture.table_cache) },
 	{ 0, "allow", "RULES|all",
 	  "Trace only processes that one of these rules is about (default all). RULES is a list of"
 	  " KEY=PATTERN, with commas between them; KEY is comm, user (a name or number), cgroup,"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/place.h"
+#include "capture/attach/programs.h"
 #include "commands/recording_description.h"
 #include "commands/requirements.h"
 #include "host/machine.h"
@@ -31,6 +33,7 @@
 #define SECOND_NS 1000000000ull
 #define GROUP "memscope"
 #define DENIED_SECONDS 10
+#define RETURNED_BYTES (128 << 10)
 #define SEGMENT_NS (3600 * SECOND_NS) /* what is older than the ring's time goes by segments */
 
 struct run {
@@ -336,7 +339,7 @@ static void open_costs(struct run *run)
 			    strerror(-err), COSTS_TRAP_NS);
 	else
 		log_debug("a probe takes %llu ns here", (unsigned long long)trap_ns);
-	costs_init(&run->costs, trap_ns, clock_monotonic_ns());
+	costs_init(&run->costs, &run->pipeline.state.stacks, trap_ns, clock_monotonic_ns());
 	pipeline_add_sink(&run->pipeline, &run->costs.sink);
 }
 
@@ -537,11 +540,25 @@ static int capture(struct run *run)
 	return err ? err : stop_err ? stop_err : end_err;
 }
 
+static void choose_stacks(struct agent_settings *settings)
+{
+	uint32_t *stack_ops = &settings->recording.capture.stack_ops;
+
+	if (!*stack_ops || programs_can_walk_stacks())
+		return;
+	log_warning("this kernel cannot walk call stacks (memscope-bpf check says why): none are"
+		    " recorded. \"stacks = off\" ends this warning");
+	*stack_ops = 0;
+}
+
 int agent_run(struct agent_settings *settings)
 {
 	struct run run = { .settings = settings, .lock_fd = -1 };
 	int err;
 
+	/* What a bundle took goes back to the system, instead of staying between what is kept. */
+	mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
+	choose_stacks(settings);
 	front_init(&run.front);
 	push_feed_init(run.pushes);
 	machine_read(&run.machine);

@@ -154,7 +154,8 @@ uint64_t process_left_bytes(const struct process *process)
 #define MS_NS 1000000ull
 
 /* For so long, less was traced of it than usual, to keep within the agent's budget. */
-static void count_budget(struct process *process, enum ms_budget_step step, uint64_t ns)
+static void count_budget(struct process *process, enum ms_budget_step step, bool stackless,
+			 uint64_t ns)
 {
 	const uint64_t ms = (ns + MS_NS - 1) / MS_NS;
 
@@ -162,6 +163,8 @@ static void count_budget(struct process *process, enum ms_budget_step step, uint
 		process->counters[COUNTER_ENTRIES_MS] += ms;
 	if (step == MS_BUDGET_OFF)
 		process->counters[COUNTER_UNTRACED_MS] += ms;
+	if (stackless)
+		process->counters[COUNTER_STACKLESS_MS] += ms;
 }
 
 bool process_was_budgeted(const struct process *process)
@@ -171,8 +174,10 @@ bool process_was_budgeted(const struct process *process)
 
 int process_note_budget(struct process *process, const struct ms_budget *budget)
 {
-	count_budget(process, budget->before, budget->lasted_ns);
+	count_budget(process, budget->before, budget->stackless & MS_BUDGET_WAS_STACKLESS,
+		     budget->lasted_ns);
 	process->budget_step = budget->step;
+	process->budget_stackless = budget->stackless & MS_BUDGET_IS_STACKLESS;
 	process->budget_ts_ns = budget->event.ts_ns;
 	return 0;
 }
@@ -194,6 +199,6 @@ void process_note_exit(struct process *process, const struct event *exit)
 	process->exit_status = exit->process->value;
 	process->exit_ts_ns = exit->header->ts_ns;
 	if (process->exit_ts_ns > process->budget_ts_ns)
-		count_budget(process, process->budget_step,
+		count_budget(process, process->budget_step, process->budget_stackless,
 			     process->exit_ts_ns - process->budget_ts_ns);
 }

@@ -138,6 +138,7 @@ struct process {
 	bool entries_only; /* calls' ends are not watched: what was allocated where is unknown */
 	/* Since when so much of it is traced: MS_TYPE_BUDGET. */
 	enum ms_budget_step budget_step;
+	bool budget_stackless;
 	uint64_t budget_ts_ns;
 	bool exited;
 	uint32_t exit_status; /* as wait(2) gives it; MS_EXIT_UNKNOWN */

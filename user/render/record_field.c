@@ -375,6 +375,26 @@ static struct field_value get_budget_before(const struct event *event, const str
 	return record_field_text(event_budget_step_name(budget->before));
 }
 
+static bool budget_has(const struct event *event, enum ms_budget_stackless bit)
+{
+	return ((const struct ms_budget *)event->sample)->stackless & bit;
+}
+
+static struct field_value get_budget_stacks(const struct event *event, const struct change *change)
+{
+	(void)change;
+	return (struct field_value){ .known = true,
+				     .number = !budget_has(event, MS_BUDGET_IS_STACKLESS) };
+}
+
+static struct field_value get_budget_had_stacks(const struct event *event,
+						const struct change *change)
+{
+	(void)change;
+	return (struct field_value){ .known = true,
+				     .number = !budget_has(event, MS_BUDGET_WAS_STACKLESS) };
+}
+
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 #define MEMBER(layout, member) \

@@ -468,21 +468,22 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 	return err ? -errno : 0;
 }
 
-int programs_set_entries(struct programs *programs, pid_t pid, bool entries)
+int programs_set_flag(struct programs *programs, pid_t pid, enum ms_target flag, bool wanted)
 {
-	const int map = bpf_map__fd(programs->skeleton->maps.ms_targets);
+	struct memscope_bpf *skeleton = programs->skeleton;
+	const int map = bpf_map__fd(skeleton->maps.ms_targets);
 	const uint32_t key = pid;
 	uint32_t flags;
 
-	if (!programs->skeleton->rodata->settings.governed)
+	if (flag == MS_TARGET_ENTRIES && !skeleton->rodata->settings.governed)
 		return -ENOTSUP;
 	if (bpf_map_lookup_elem(map, &key, &flags))
 		return -errno;
-	if (!(flags & MS_TARGET_ENTRIES) == !entries)
+	if (!(flags & flag) == !wanted)
 		return 0;
-	flags ^= MS_TARGET_ENTRIES;
-	if (entries)
-		programs->skeleton->bss->entry_targets = 1;
+	*(flag == MS_TARGET_ENTRIES ? &skeleton->bss->entry_targets :
+				      &skeleton->bss->stackless_targets) = 1;
+	flags ^= flag;
 	return bpf_map_update_elem(map, &key, &flags, BPF_EXIST) ? -errno : 0;
 }
 

@@ -143,10 +143,11 @@ void programs_run_time(const struct programs *programs, uint64_t *runs, uint64_t
 int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags);
 
 /*
- * Whether the ends of the bulk calls of a target are not watched, until it ends. Returns 0,
- * -ENOTSUP (only a session can choose so at each call), or -errno: -ENOENT: it is no target.
+ * Whether a target has MS_TARGET_ENTRIES or MS_TARGET_STACKLESS, until it ends. Returns 0, -ENOTSUP
+ * (only a session can choose at each call whether to watch its end), or -errno: -ENOENT: it is no
+ * target.
  */
-int programs_set_entries(struct programs *programs, pid_t pid, bool entries);
+int programs_set_flag(struct programs *programs, pid_t pid, enum ms_target flag, bool wanted);
 
 /* Which calls have probes apart from the others: a bit set of enum ms_row_kind, or 0. */
 uint32_t programs_apart(const struct programs *programs);

@@ -16,6 +16,7 @@
 #include "capture/stacks/frame_ids.h"
 #include "capture/stacks/jit_names.h"
 #include "capture/stacks/modules.h"
+#include "capture/stacks/stack_ids.h"
 #include "capture/targets/load_prediction.h"
 #include "host/proc.h"
 #include "symbols/python_stack.h"
@@ -32,6 +33,7 @@ struct process {
 	bool is_stale;   /* it has mapped more since */
 	struct code_map map;
 	struct jit_names jit;
+	struct stack_ids_shared shared;
 };
 
 struct stack_taker {
@@ -43,6 +45,7 @@ struct stack_taker {
 	bool stale;        /* one of them is */
 	struct map frames; /* hash of what a frame is -> its id, and the bits above */
 	uint32_t frame_ids;
+	struct stack_ids ids;       /* of stacks */
 	uint64_t programs;          /* there were */
 	uint64_t jit_bytes;         /* names of generated code take */
 	struct string record, name; /* scratch */
@@ -167,8 +170,9 @@ void stack_taker_refresh(struct stack_taker *taker)
 			look(taker, taker->processes[i]);
 }
 
-static void process_free(struct process *process)
+static void process_free(struct stack_taker *taker, struct process *process)
 {
+	stack_ids_forget(&taker->ids, &process->shared);
 	code_map_fini(&process->map);
 	jit_names_fini(&process->jit);
 	free(process);
@@ -183,7 +187,7 @@ void stack_taker_forget(struct stack_taker *taker, pid_t pid)
 		if (taker->processes[i]->pid != pid)
 			continue;
 		bpf_map_delete_elem(taker->options.ranges_fd, &key);
-		process_free(taker->processes[i]);
+		process_free(taker, taker->processes[i]);
 		taker->processes[i] = taker->processes[--taker->count];
 		return;
 	}
@@ -465,10 +469,20 @@ static bool is_known(const struct process *process, const struct ms_stack *recor
 	return true;
 }
 
-static int feed_stack(struct stack_taker *taker, const struct ms_stack *from, const uint32_t *ids,
-		      size_t count)
+static uint64_t hash_of(const struct ms_stack *stack, const uint32_t *ids, size_t count)
+{
+	return map_hash(map_secret(),
+			string_hash(map_secret(), ids, count * sizeof(*ids)) + stack->end);
+}
+
+static int feed_stack(struct stack_taker *taker, struct process *process,
+		      const struct ms_stack *from, const uint32_t *ids, size_t count)
 {
 	struct ms_stack stack = *from;
+
+	if (process && stack_ids_add(&taker->ids, &process->shared, from->id,
+				     hash_of(from, ids, count)) != from->id)
+		return 0;
 
 	stack.form = MS_STACK_FRAMES;
 	stack.count = (uint16_t)count;
@@ -529,7 +543,12 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 		if (frame->flags & MS_FRAME_MORE)
 			stack.end = MS_STACK_END_DEPTH;
 	}
-	return err ? err : feed_stack(taker, &stack, ids, put);
+	return err ? err : feed_stack(taker, process, &stack, ids, put);
+}
+
+uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id)
+{
+	return stack_ids_find(&taker->ids, id);
 }
 
 uint64_t stack_taker_cpu_ns(const struct stack_taker *taker)
@@ -569,10 +588,11 @@ void stack_taker_close(struct stack_taker *taker)
 		return;
 	table_store_close(taker->tables);
 	while (taker->count)
-		process_free(taker->processes[--taker->count]);
+		process_free(taker, taker->processes[--taker->count]);
 	free(taker->processes);
 	modules_fini(&taker->modules);
 	map_fini(&taker->frames);
+	stack_ids_fini(&taker->ids);
 	string_fini(&taker->record);
 	string_fini(&taker->name);
 	free(taker);

@@ -54,8 +54,14 @@ void stack_taker_refresh(struct stack_taker *taker);
 /* The process is gone. Stacks of it that come later have no names. */
 void stack_taker_forget(struct stack_taker *taker, pid_t pid);
 
-/* Feeds what a stack of addresses is, new frames first. Returns 0 or what `feed` returned. */
+/*
+ * Feeds what a stack of addresses is, new frames first, unless another process has had the same
+ * (stack_taker_id()). Returns 0 or what `feed` returned.
+ */
 int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record);
+
+/* By which id a stack has been fed that the kernel side knows by this one. */
+uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id);
 
 /* CPU time of the processes that read files, nanoseconds; 0 without a taker. */
 uint64_t stack_taker_cpu_ns(const struct stack_taker *taker);

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Call stacks of the agent: whatever reads what it has recorded names the line of code.
+
+load agent
+
+# Of the puppet, by a filter of jq.
+puppet_says() {
+	ask /api/v1/who > who.json
+	jq -r --argjson pid "$PUPPET_PID" ".processes[] | select(.pid == \$pid) | $1" who.json
+}
+
+@test "memory runs out: the bundle, the ring and the profile name the line" {
+	cat > grow.py <<- 'END'
+		import ctypes, time
+
+		cuda = ctypes.CDLL("libcuda.so.1")
+		context, block = ctypes.c_void_p(), ctypes.c_uint64()
+		cuda.cuInit(0)
+		cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+
+
+		def remember():
+		    return cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(8 << 20))
+
+
+		while remember() == 0:
+		    time.sleep(0.05)
+		time.sleep(60)
+	END
+	# Memory of other tests runs out, too.
+	cp "$(realpath /usr/bin/python3)" agent-grow
+	agent_start --allow comm=agent-grow
+	SIMCUDA_MEMORY=256M ./agent-grow grow.py &
+	PROGRAM_PID=$!
+	wait_for 'compgen -G "state/*.oom-1.mscope" > /dev/null'
+	ask /debug/pprof/gpu_heap | gunzip -c > profile
+	kill "$PROGRAM_PID"
+	wait "$PROGRAM_PID" || true
+	agent_stop
+	"$MEMSCOPE" report -f json state/*.oom-1.mscope > report.json
+	jq -r '.verdict[0]' report.json > verdict.txt
+	grep -q 'remember (grow.py:10)' verdict.txt || fail "$(cat verdict.txt)"
+	"$MEMSCOPE" report -f json state/ring > report.json
+	grep -q 'remember' report.json
+	grep -aq grow.py profile && grep -aq remember profile
+	# The same by folded stacks: nothing but the last request, which failed, is missing.
+	"$MEMSCOPE" export -f folded state/ring/*.mscope > folded.txt
+	grep -qE 'remember' folded.txt
+}
+
+@test "processes that run the same program have the same stacks" {
+	local i
+
+	agent_start
+	cp "$WORKLOADS/puppet" agent-alike
+	# Each is there for long enough that its code can be looked at, as a rule.
+	for i in {1..12}; do
+		{ printf 'load\ninit\nalloc 4096\nchurn 3\nfree\n'; sleep 0.5; } | ./agent-alike > /dev/null
+	done
+	fresh
+	agent_stop
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	jq -c 'select(.comm == "agent-alike" and .op == "alloc") | [.pid, .stack_id]' events.jsonl > ids.txt
+	assert_equal "$(wc -l < ids.txt)" 48
+	[ "$(jq -s 'map(select(.[1]) | .[0]) | unique | length' ids.txt)" -ge 6 ] || fail "$(uniq -c ids.txt)"
+	# A process has two, one for each of the calls, and the first one may lack tables.
+	[ "$(jq -s 'map(.[1] // empty) | unique | length' ids.txt)" -le 5 ] || fail "$(uniq -c ids.txt)"
+	jq -c 'select(.type == "stack") | .stack_id' events.jsonl | sort > stacks.txt
+	assert_equal "$(uniq -d stacks.txt)" ""
+}
+
+@test "stacks are given up where they cost more than the budget, which is said, and come back" {
+	local before allocs=0 i
+
+	BUDGET=--budget=0.5% agent_start
+	named_puppet agent-deep
+	puppet alloc 4096
+	wait_for '[ "$(puppet_says .cost.stacks)" = true ]'
+	for ((i = 0; i < 400; i++)); do
+		puppet churn 2000
+		allocs=$((allocs + 2000))
+		[ "$(puppet_says .cost.stacks)" = true ] || break
+	done
+	assert_equal "$(puppet_says .cost.stacks)" false
+	valid agent-who who.json
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	assert_equal "$(awk '/^memscope_agent_budget_stackless_processes/ { print $2 }' metrics.txt)" 1
+	grep -q "process $PUPPET_PID: tracing costs it more than the budget of 0.5 %: no call stacks" agent.err
+	# All allocations are in the account all the same.
+	puppet alloc 1000
+	fresh
+	assert_equal "$(puppet_says '[.device_bytes, .exact, .spaces[0].allocs] | @csv')" "5096,true,$((allocs + 2))" ||
+		why_inexact
+	wait_for '[ "$(puppet_says .cost.stacks)" = true ]'
+	puppet alloc 2000
+	fresh
+	grep -q "process $PUPPET_PID: call stacks of its allocations are taken again" agent.err
+	agent_stop
+	puppet_end
+	"$MEMSCOPE" report state/ring/*.mscope > report.txt
+	grep -q "milliseconds in which no call stacks were taken, to keep within the agent's budget" report.txt
+	"$MEMSCOPE" report -f json state/ring/*.mscope > report.json
+	jq -e '[.recordings[].processes[] | select(.comm == "agent-deep") | .unknown.stackless_ms] | add > 0' report.json
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	jq -c 'select(.comm == "agent-deep" and .op == "alloc" and .size_bytes != 4096) | [.size_bytes, .stack_id != null]' events.jsonl |
+		sort -u > sizes.txt
+	grep -qx '\[1000,false\]' sizes.txt
+	grep -qx '\[2000,true\]' sizes.txt
+	jq -c 'select(.type == "budget" and .comm == "agent-deep") | .stacks' events.jsonl | uniq > steps.txt
+	assert_equal "$(paste -sd ' ' steps.txt)" "false true"
+}
+
+@test "without stacks, none are recorded" {
+	agent_start --stacks=off
+	named_puppet agent-plain
+	puppet alloc 4096
+	fresh
+	agent_stop
+	puppet_end
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	assert_equal "$(jq -c 'select(.comm == "agent-plain" and .op == "alloc") | .stack_id' events.jsonl)" null
+	assert_equal "$(jq -c 'select(.type == "stack")' events.jsonl)" ""
+}

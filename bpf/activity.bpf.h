@@ -10,23 +10,55 @@
 
 struct ms_batch {
 	const void *from;
+	__u32 count;
 };
 
 /* What cannot be read is all 0, which is no activity: user space refuses and counts it. */
-static long activity_copy(__u32 index, void *context)
+static __always_inline void activity_copy_one(const struct ms_batch *batch, __u32 index)
 {
-	const struct ms_batch *batch = context;
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct ms_activity *record;
 	struct ms_room room;
 
 	if (!emit_begin(MS_KIND_ACTIVITY, sizeof(*record), &room))
-		return 0;
+		return;
 	record = room.record;
 	event_init(&record->event, MS_TYPE_ACTIVITY, sizeof(*record), room.start_ns, now_ns);
 	bpf_probe_read_user(&record->is, sizeof(record->is),
 			    batch->from + index * sizeof(record->is));
 	emit_end(&room);
+}
+
+/*
+ * MS_ACTIVITIES_TOGETHER of them are one record of the ring buffer: to find room for each takes
+ * longer than to copy it. Fewer than that go one by one.
+ */
+static long activity_copy(__u32 turn, void *context)
+{
+	const struct ms_batch *batch = context;
+	const __u32 first = turn * MS_ACTIVITIES_TOGETHER;
+	const __u64 now_ns = bpf_ktime_get_ns(), start_ns = start_of_current();
+	struct ms_activity *records;
+	__u32 i;
+
+	if (first + MS_ACTIVITIES_TOGETHER > batch->count) {
+		for (i = 0; i < MS_ACTIVITIES_TOGETHER && first + i < batch->count; i++)
+			activity_copy_one(batch, first + i);
+		return 1;
+	}
+	count_seen_many(MS_KIND_ACTIVITY, MS_ACTIVITIES_TOGETHER);
+	records = bpf_ringbuf_reserve(&ms_bulk, MS_ACTIVITIES_TOGETHER * sizeof(*records), 0);
+	if (!records) {
+		count_lost_many(MS_KIND_ACTIVITY, MS_ACTIVITIES_TOGETHER);
+		return 0;
+	}
+#pragma unroll
+	for (i = 0; i < MS_ACTIVITIES_TOGETHER; i++) {
+		event_init(&records[i].event, MS_TYPE_ACTIVITY, sizeof(*records), start_ns, now_ns);
+		bpf_probe_read_user(&records[i].is, sizeof(records[i].is),
+				    batch->from + (first + i) * sizeof(records[i].is));
+	}
+	bpf_ringbuf_submit(records, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -80,15 +112,15 @@ static __always_inline void activity_named(const void *from)
 
 static __always_inline void activity_take(struct pt_regs *ctx)
 {
-	struct ms_batch batch = { .from = (const void *)PT_REGS_PARM2(ctx) };
-	__u32 count = PT_REGS_PARM3(ctx);
+	const __u32 count = PT_REGS_PARM3(ctx);
+	struct ms_batch batch = { .from = (const void *)PT_REGS_PARM2(ctx), .count = count };
 
 	if (!(target_flags(bpf_get_current_pid_tgid() >> 32) & MS_TARGET_TRACED))
 		return;
 	switch ((__u32)PT_REGS_PARM1(ctx)) {
 	case MS_HAND_ACTIVITIES:
 		if (count <= MS_HAND_MOST)
-			bpf_loop(count, activity_copy, &batch, 0);
+			bpf_loop(count / MS_ACTIVITIES_TOGETHER + 1, activity_copy, &batch, 0);
 		break;
 	case MS_HAND_NAME:
 		activity_named(batch.from);

@@ -21,6 +21,9 @@ enum ms_hand {
 };
 #define MS_HAND_MOST 512
 
+/* So many struct ms_activity may be one record of the ring buffer, one behind the other. */
+#define MS_ACTIVITIES_TOGETHER 8
+
 /* clang-format off */
 #define MS_ACTIVITIES(X) \
 	X(NONE,     "none") \

@@ -46,19 +46,24 @@ static __always_inline struct ms_counters *counters(void)
  * Atomic although the map is per CPU: uprobe programs can be preempted by one another, and the
  * counts must be exact.
  */
-static __always_inline void count_seen(__u32 kind)
+static __always_inline void count_seen_many(__u32 kind, __u64 many)
 {
 	struct ms_counters *count = counters();
 
 	if (count && kind < MS_KINDS_COUNT)
-		__sync_fetch_and_add(&count->seen[kind], 1);
+		__sync_fetch_and_add(&count->seen[kind], many);
+}
+
+static __always_inline void count_seen(__u32 kind)
+{
+	count_seen_many(kind, 1);
 }
 
 /*
  * Of the process that is running. A function of its own: losses are rare, and its stack counts
  * once.
  */
-__noinline int ms_process_lost(__u32 kind)
+__noinline int ms_process_lost(__u32 kind, __u64 many)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_process_key key = { .start_ns = start_of(task), .pid = task->tgid };
@@ -71,17 +76,22 @@ __noinline int ms_process_lost(__u32 kind)
 		losses = bpf_map_lookup_elem(&ms_losses, &key);
 	}
 	if (losses && kind < MS_KINDS_COUNT)
-		__sync_fetch_and_add(&losses->lost[kind], 1);
+		__sync_fetch_and_add(&losses->lost[kind], many);
 	return 0;
 }
 
-static __always_inline void count_lost(__u32 kind)
+static __always_inline void count_lost_many(__u32 kind, __u64 many)
 {
 	struct ms_counters *count = counters();
 
 	if (count && kind < MS_KINDS_COUNT)
-		__sync_fetch_and_add(&count->lost[kind], 1);
-	ms_process_lost(kind);
+		__sync_fetch_and_add(&count->lost[kind], many);
+	ms_process_lost(kind, many);
+}
+
+static __always_inline void count_lost(__u32 kind)
+{
+	count_lost_many(kind, 1);
 }
 
 static __always_inline void count_untracked(void)

@@ -82,6 +82,20 @@ static uint32_t *put(enum ms_ring ring, uint64_t ts_ns, uint32_t flags)
 	return header;
 }
 
+/* Two activities of these times, as one record of the ring. */
+static void put_together(enum ms_ring ring, uint64_t first_ns, uint64_t second_ns)
+{
+	struct memory *memory = &memories[ring];
+	struct ms_activity both[2] = { { .event.ts_ns = first_ns }, { .event.ts_ns = second_ns } };
+	const uint32_t header = sizeof(both);
+
+	both[0].event.type = both[1].event.type = MS_TYPE_ACTIVITY;
+	both[0].event.size = both[1].event.size = sizeof(*both);
+	memcpy(memory->data + memory->producer, &header, sizeof(header));
+	memcpy(memory->data + memory->producer + BPF_RINGBUF_HDR_SZ, both, sizeof(both));
+	memory->producer += BPF_RINGBUF_HDR_SZ + sizeof(both);
+}
+
 /* Room in a front, or NULL. */
 static struct ms_slot *claim(size_t front, uint64_t *turn)
 {
@@ -117,7 +131,7 @@ static int see(void *context, void *record, size_t length)
 {
 	struct seen *seen = context;
 
-	assert_int_equal(length, sizeof(struct ms_process));
+	assert_int_equal(length, ((const struct ms_event *)record)->size);
 	assert_true(seen->count < SEEN);
 	seen->ts_ns[seen->count++] = ((const struct ms_event *)record)->ts_ns;
 	return 0;
@@ -135,6 +149,19 @@ static uint64_t drain(uint64_t until_ns)
 	for (i = 0; i < seen.count; i++)
 		digits = digits * 10 + seen.ts_ns[i];
 	return digits;
+}
+
+static void test_several_activities_in_one_record(void **state)
+{
+	(void)state;
+	put_together(MS_RING_BULK, 2, 5);
+	put_together(MS_RING_BULK, 6, 7);
+	put(MS_RING_CRITICAL, 3, 0);
+	put_in_front(MS_CPU_SLOTS(0, MS_RING_BULK), 8);
+	assert_int_equal(drain(4), 23);
+	assert_int_equal(memories[MS_RING_BULK].consumer, 0);
+	assert_int_equal(drain(100), 5678);
+	assert_int_equal(memories[MS_RING_BULK].consumer, memories[MS_RING_BULK].producer);
 }
 
 static void test_the_oldest_comes_first_wherever_it_is(void **state)
@@ -415,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_the_oldest_comes_first_wherever_it_is, open_inlets),
+		cmocka_unit_test_setup(test_several_activities_in_one_record, open_inlets),
 		cmocka_unit_test_setup(test_what_is_being_written_in_a_ring_holds_up_all,
 				       open_inlets),
 		cmocka_unit_test_setup(test_what_is_being_written_in_a_slot_holds_up_all,

@@ -26,7 +26,9 @@ struct buffer {
 	struct {
 		const char *name;
 		uint64_t id;
+		uint64_t turn; /* in which it was found: of what is from before, nothing is known */
 	} recent[RECENT];
+	uint64_t turn; /* how often it has been read */
 	struct buffer *next;
 };
 
@@ -54,6 +56,17 @@ struct buffers_counts buffers_counts(void)
 	return now;
 }
 
+static struct buffer *make(void)
+{
+	struct buffer *buffer = aligned_alloc(64, (sizeof(*buffer) + 63) / 64 * 64);
+
+	if (buffer) {
+		memset(buffer->recent, 0, sizeof(buffer->recent));
+		buffer->turn = 0;
+	}
+	return buffer;
+}
+
 static struct buffer *take(void)
 {
 	struct buffer *buffer = NULL;
@@ -69,7 +82,7 @@ static struct buffer *take(void)
 	given += may;
 	pthread_mutex_unlock(&lock);
 	if (may && !buffer)
-		buffer = aligned_alloc(64, (sizeof(*buffer) + 63) / 64 * 64);
+		buffer = make();
 	if (may && buffer)
 		return buffer;
 	pthread_mutex_lock(&lock);
@@ -138,9 +151,10 @@ static uint64_t id_of(struct buffer *buffer, const char *name)
 {
 	const size_t i = ((uintptr_t)name >> 4) & (RECENT - 1);
 
-	if (buffer->recent[i].name == name)
+	if (buffer->recent[i].name == name && buffer->recent[i].turn == buffer->turn)
 		return buffer->recent[i].id;
 	buffer->recent[i].name = name;
+	buffer->recent[i].turn = buffer->turn;
 	buffer->recent[i].id = hash(name);
 	if (is_new(buffer->recent[i].id))
 		hand_name(buffer->recent[i].id, name);
@@ -187,7 +201,7 @@ void buffers_complete(void *context, uint32_t stream, uint8_t *bytes, size_t siz
 	if (!bytes || bytes == discarded)
 		return;
 	buffer->count = 0;
-	memset(buffer->recent, 0, sizeof(buffer->recent));
+	buffer->turn++;
 	while (valid && cupti->ActivityGetNextRecord(bytes, valid, &record) == CUPTI_OK)
 		read_record(buffer, record);
 	if (buffer->count)

@@ -9,11 +9,14 @@
 
 INJECT_EXPORT void MS_HAND_FUNCTION(uint32_t what, const void *items, uint32_t count);
 
-/* The arguments have to be there, and what they point to has to be in memory. */
+/*
+ * The arguments have to be there, and what they point to has to be in memory. At a nop, a probe
+ * costs one trap; at any instruction that the kernel does not emulate, as the return is, several.
+ */
 INJECT_EXPORT __attribute__((noinline, noipa)) void
 MS_HAND_FUNCTION(uint32_t what, const void *items, uint32_t count)
 {
-	__asm__ volatile("" : : "r"(what), "r"(items), "r"(count) : "memory");
+	__asm__ volatile("nop" : : "r"(what), "r"(items), "r"(count) : "memory");
 }
 
 void hand_activities(const struct ms_activity_body *activities, uint32_t count)

@@ -125,6 +125,19 @@ static uint32_t read_header(const char *record)
 	return header;
 }
 
+/* Activities may be one record of the ring's together: MS_ACTIVITIES_TOGETHER. */
+static void find_in(struct ring *ring, const char *record, size_t length)
+{
+	struct merge_source *source = &ring->source;
+	const size_t rest = length - ring->taken_bytes;
+
+	source->next = (const struct ms_event *)(record + ring->taken_bytes);
+	source->length = rest;
+	if (rest > sizeof(struct ms_activity) && source->next->type == MS_TYPE_ACTIVITY)
+		source->length = sizeof(struct ms_activity);
+	source->written_ns = merge_written_ns(source->next);
+}
+
 static void look(struct merge_source *source, bool measured)
 {
 	struct ring *ring = (struct ring *)source;
@@ -146,9 +159,7 @@ static void look(struct merge_source *source, bool measured)
 			return;
 		}
 		if (!(header & BPF_RINGBUF_DISCARD_BIT)) {
-			source->next = (const struct ms_event *)(record + BPF_RINGBUF_HDR_SZ);
-			source->length = length_of(header);
-			source->written_ns = merge_written_ns(source->next);
+			find_in(ring, record + BPF_RINGBUF_HDR_SZ, length_of(header));
 			return;
 		}
 		advance(ring, length_of(header));
@@ -157,7 +168,15 @@ static void look(struct merge_source *source, bool measured)
 
 static void take(struct merge_source *source)
 {
-	advance((struct ring *)source, source->length);
+	struct ring *ring = (struct ring *)source;
+	const size_t at = *ring->consumer & (ring->size_bytes - 1);
+	const size_t length = length_of(*(const uint32_t *)(ring->data + at));
+
+	ring->taken_bytes += source->length;
+	if (ring->taken_bytes < length)
+		return;
+	ring->taken_bytes = 0;
+	advance(ring, length);
 }
 
 void ring_init_inlet(struct ring *ring, enum ms_ring which)

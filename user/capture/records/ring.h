@@ -18,6 +18,7 @@ struct ring {
 	const char *data;
 	size_t size_bytes;   /* a power of two */
 	size_t mapped_bytes; /* of the data, from its beginning */
+	size_t taken_bytes;  /* of a record that holds several of ours: those that were taken */
 	int map_fd;
 	bool unreadable; /* that was logged */
 };

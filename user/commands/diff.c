@@ -220,7 +220,7 @@ static const struct option_row rows[] = {
 	{ 0, "fail-on", "growth=SIZE,leak,oom,new,any,loss,inexact,unknown=pass,RULE>=CONFIDENCE",
 	  "Exit with 8 if a condition holds. growth=SIZE: a process holds SIZE more device memory"
 	  " at the end, or its peak of that memory, or the peak of a device, is SIZE higher. leak,"
-	  " oom, RULE>=CONF: B has a leak (a finding of a rule about growth, of medium confidence"
+	  " oom, RULE>=CONF: B has a leak (a finding of a rule about leaks, of medium confidence"
 	  " or more), an out-of-memory failure, or a finding of the rule or topic of this"
 	  " confidence, that A does not have. new: a process, function, kernel or the like is new."
 	  " any: anything differs by more than noise, but for findings that are gone. loss: anything was lost on either side."

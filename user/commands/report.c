@@ -356,8 +356,8 @@ static const struct option_row rows[] = {
 	  AT(reader.report.options.top) },
 	{ 0, "fail-on",
 	  "leak,oom,loss,inexact,growth=SIZE,left=SIZE,peak=SIZE,empty,unknown=pass,RULE>=CONFIDENCE",
-	  "Exit with 8 if a condition holds. leak: a rule about growth has a finding of medium"
-	  " confidence or more. oom: an allocation ran out of memory (oom=any: even if a retry"
+	  "Exit with 8 if a condition holds. leak: a rule about leaks (also"
+	  " leak-at-exit) has a finding of medium confidence or more. oom: an allocation ran out of memory (oom=any: even if a retry"
 	  " succeeded). loss: anything was lost or is damaged. inexact: the numbers are not exact,"
 	  " also because processes held memory before they were attached to. growth=SIZE: a process"
 	  " holds SIZE more device memory at its end than after its initialisation. left=SIZE: a"

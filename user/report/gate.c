@@ -16,11 +16,10 @@ static const char *const kind_names[GATE_KINDS_COUNT] = {
 	[GATE_NEW] = "new",   [GATE_ANY] = "any",         [GATE_LEFT] = "left",
 };
 
-static bool is_growth(enum finding_rule rule)
+/* What a report calls a leak. Growth is judged by the size that is asked for. */
+static bool is_leak(enum finding_rule rule)
 {
-	return finding_rule_blind(rule) == RULE_BLIND_TO_GROWTH ||
-	       finding_rule_blind(rule) == RULE_BLIND_TO_WINDOW ||
-	       rule == FINDING_UNEXPLAINED_GROWTH;
+	return finding_topic_of(rule) == FINDING_TOPIC_LEAK && rule != FINDING_GROWTH;
 }
 
 /* A word alone: what most people mean by it. */
@@ -32,7 +31,7 @@ static bool take_short_word(struct gate_condition *condition, const char *word)
 	if (!strcmp(word, "leak")) {
 		condition->is_topic = true;
 		for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
-			condition->rules |= (uint64_t)is_growth(rule) << rule;
+			condition->rules |= (uint64_t)is_leak(rule) << rule;
 		return true;
 	}
 	/* How sure it is concerns the cause. */
@@ -143,11 +142,9 @@ static bool suggest(struct string *why, const char *word, uint32_t kinds)
 	string_append_format(why, "there is no condition \"%s\"; did you mean %s", word,
 			     nearest.found);
 	if (!strcmp(nearest.found, "leak"))
-		string_append_format(why,
-				     " (it grows)%s, or leak-at-exit (a finding that what is left"
-				     " is a leak, which takes leak-time)",
+		string_append_format(why, " (a finding that it leaks, which takes leak-time)%s",
 				     kinds >> GATE_LEFT & 1 ?
-					     ", left=SIZE (so much was held at the end, leak or"
+					     ", or left=SIZE (so much was held at the end, leak or"
 					     " not)" :
 					     "");
 	string_append_char(why, '?');

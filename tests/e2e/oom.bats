@@ -143,6 +143,10 @@ explained() {
 	exhausted stop 3
 	assert_equal "$(explained --at oom)" "$(failed .own.bytes)"
 	assert_equal "$(explained --to oom:1)" "$(failed .own.bytes)"
+	# What came of it is later: the recording goes on.
+	"$MEMSCOPE" report --at oom run.mscope > at.md
+	grep -q "It has an end that is not shown here: the report ends before it; without --at and --to, it says what came of it" at.md
+	run ! grep -q "still running when the recording ended" at.md
 	assert_equal "$(explained --at peak)" "$(jq '.recordings[0].devices[0].peak_bytes' report.json)"
 	assert_equal "$("$MEMSCOPE" export -j --from oom run.mscope | jq -s 'map(select(.op? == "alloc" and .result == 0)) | length')" 0
 	# The command that the report prints can be pasted.

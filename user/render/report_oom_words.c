@@ -128,6 +128,13 @@ static void append_fate(struct string *out, const struct oom_request *request)
 				     REPORT_DURATION(request->end_ts_ns - request->last_ts_ns));
 }
 
+/* Whether the recording goes on behind what was asked for. */
+static bool is_cut(const struct report_recording *recording)
+{
+	return recording->coverage.until_ns &&
+	       recording->coverage.until_ns < recording->coverage.account.last_ts_ns;
+}
+
 static void append_end(struct string *out, const struct report_recording *recording,
 		       const struct analysis_oom *oom)
 {
@@ -149,6 +156,11 @@ static void append_end(struct string *out, const struct report_recording *record
 		break;
 	case OOM_OPEN:
 	case OOM_OUTCOMES_COUNT:
+		if (is_cut(recording)) {
+			string_append_text(out, "the report ends before it; without --at and --to,"
+						" it says what came of it");
+			break;
+		}
 		string_append_text(out, "the process was still running when the recording ended");
 		if (end_ns > oom->last_ts_ns)
 			string_append_format(out, ", %s later",
@@ -404,7 +416,8 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 		break;
 	case OOM_OPEN:
 	case OOM_OUTCOMES_COUNT:
-		string_append_text(out, "has no end yet: ");
+		string_append_text(out, is_cut(recording) ? "has an end that is not shown here: " :
+							    "has no end yet: ");
 		break;
 	}
 	append_end(out, recording, oom);

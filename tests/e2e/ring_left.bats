@@ -49,6 +49,12 @@ load recordings
 	[ ! -e night.mscope.ring ]
 	puppet_end
 	"$MEMSCOPE" report -f json night*.mscope 2> report.err | jq -e '.recordings | length == 2'
+	grep -q ": not whole (no end)" report.err
+	# Of the one that was killed, verify says the same.
+	run -0 --separate-stderr "$MEMSCOPE" verify night*.mscope
+	[[ ${lines[0]} == night*".mscope: cut short" ]]
+	[[ $stderr == *": cut short (no end): all that was written before it is there" ]]
+	[[ $output == *"; 1 recording before it has none: its recorder was killed"* ]]
 }
 
 @test "a recording that is still being written is no damaged one, and a state directory has a ring" {

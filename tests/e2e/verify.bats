@@ -86,7 +86,7 @@ END
 	head -c "$begin" run.mscope > cut.mscope
 	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
 	assert_equal "${lines[0]}" "cut.mscope: cut short"
-	[[ $stderr == *"warning: cut.mscope: whole, except for its end"* ]]
+	[[ $stderr == *"warning: cut.mscope: cut short (no end): all that was written before it is there"* ]]
 	assert_equal "$(said cut.mscope .ended)" false
 }
 
@@ -94,7 +94,7 @@ END
 	head -c 10000 run.mscope > cut.mscope
 	run -0 --separate-stderr "$MEMSCOPE" verify cut.mscope
 	assert_equal "${lines[0]}" "cut.mscope: cut short"
-	[[ $stderr == *"warning: cut.mscope: whole, except for its end"* ]]
+	[[ $stderr == *"warning: cut.mscope: cut short (no end): all that was written before it is there"* ]]
 	[[ $output == *"are the beginning of a block, and nothing follows"* ]]
 	assert_equal "$(said cut.mscope '.damages[0].at_end')" true
 	# Of its last block, the index, a byte is missing.

@@ -72,7 +72,8 @@ static void tell(struct run *run, const char *path, const struct verification *v
 		verify_output_text(&run->writer.text, path, verification);
 	verify_total_add(&run->total, verification);
 	if (status == VERIFICATION_CUT_SHORT)
-		log_warning("%s: whole, except for its end", path);
+		log_warning("%s: cut short (no end): all that was written before it is there",
+			    path);
 	if (status == VERIFICATION_INCOMPLETE)
 		log_warning("%s: parts of the recording are missing", path);
 	if (status == VERIFICATION_UNUSABLE)

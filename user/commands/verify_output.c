@@ -178,6 +178,7 @@ static void append_unwritten(struct string *out, const struct verification *veri
 static void append_end(struct string *out, const struct verification *verification)
 {
 	const char *reason = replay_end_text(verification->replay, "reason");
+	const uint64_t endless = account_of(verification).endless;
 
 	append_label(out, "end");
 	if (!account_of(verification).has_end) {
@@ -186,6 +187,13 @@ static void append_end(struct string *out, const struct verification *verificati
 		return;
 	}
 	append_text(out, reason ? reason : "as it should");
+	if (endless)
+		string_append_format(out,
+				     "; %llu recording%s before it %s none: %s killed, and what was"
+				     " not written yet is missing",
+				     (unsigned long long)endless, endless == 1 ? "" : "s",
+				     endless == 1 ? "has" : "have",
+				     endless == 1 ? "its recorder was" : "their recorders were");
 	string_append_char(out, '\n');
 }
 

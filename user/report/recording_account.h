@@ -23,6 +23,7 @@ struct recording_account {
 	uint64_t repeated_blocks; /* by their numbers: not looked at again */
 	uint64_t late_blocks;     /* of these, those that come after ones they belong before */
 	uint64_t newer_blocks;    /* that this program cannot read: of a newer major version */
+	uint64_t endless;         /* recordings before the last that were not ended properly */
 	uint64_t recordings;      /* one after the other; what is below is about the last */
 	uint64_t first_missing_ts_ns, missing_ns; /* when; how long in all */
 	uint64_t anchors_used;

@@ -480,6 +480,7 @@ static void begin_recording(struct replay *replay, const struct block_header *he
 {
 	struct recording_account *account = &replay->account;
 
+	account->endless += account->recordings && !account->has_end;
 	account->recordings++;
 	account->recording = header->recording;
 	account->first_ts_ns = header->first_ts_ns;

@@ -410,6 +410,7 @@ enum verification_status verification_status(const struct verification *verifica
 		return VERIFICATION_DAMAGED;
 	if (account->missing_blocks || account->unanchored)
 		return VERIFICATION_INCOMPLETE;
-	return account->has_end && !account->cut_short ? VERIFICATION_WHOLE :
-							 VERIFICATION_CUT_SHORT;
+	return account->has_end && !account->cut_short && !account->endless ?
+		       VERIFICATION_WHOLE :
+		       VERIFICATION_CUT_SHORT;
 }

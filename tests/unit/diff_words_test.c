@@ -40,6 +40,41 @@ static void test_what_shrank(void **state)
 	diffs_done(&diffs);
 }
 
+/* What an interpreter runs tells programs apart, where both sides know it. */
+static void test_different_programs_of_one_interpreter(void **state)
+{
+	static const struct {
+		const char *script;
+		bool other;
+	} cases[] = { { "job.py", false }, { "svc.py", true } };
+	struct string said = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		char texts[64] = "script\0job.py";
+
+		string_clear(&said);
+		diffs_begin(&diffs);
+		add_process(&diffs.a, 10, "python3");
+		add_process(&diffs.b, 10, "python3");
+		add_of(&diffs.a, 10, record_identity_of(texts, sizeof("script") + 7));
+		memcpy(texts + sizeof("script"), cases[i].script, 7);
+		add_of(&diffs.b, 10, record_identity_of(texts, sizeof("script") + 7));
+		add_alloc(&diffs.a, 10, "cudaMalloc", 3 * MIB);
+		add_alloc(&diffs.b, 10, "cudaMalloc", 9 * MIB);
+		diffs_end(&diffs);
+		say(&said);
+		assert_int_equal(has(&said,
+				     "python3 job.py (10) in A and python3 svc.py (10) in B are"
+				     " different programs by their names, and are compared"
+				     " because both are python3.\n"),
+				 cases[i].other);
+		diffs_done(&diffs);
+	}
+	string_fini(&said);
+}
+
 static void assert_shared(unsigned int mib, unsigned int other_mib, unsigned int third_mib,
 			  const char *words)
 {
@@ -342,6 +377,7 @@ static void test_classes_in_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_different_programs_of_one_interpreter),
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_how_much_of_it),
 		cmocka_unit_test(test_what_took_the_place_of_others),

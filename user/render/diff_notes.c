@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/diff_notes.h"
 
+#include <string.h>
+
 #include "render/diff_words.h"
 #include "render/document.h"
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/share_words.h"
 #include "render/stack_words.h"
 
@@ -117,4 +120,29 @@ void diff_notes_append_ended(struct string *out, const struct diff *diff)
 			     a && b ? "both sides" :
 			     a      ? "A" :
 				      "B");
+}
+
+void diff_notes_append_programs(struct string *out, const struct diff *diff)
+{
+	const struct diff_pair *first = NULL;
+	size_t count = 0, i;
+
+	for (i = 0; i < diff->pairs_count; i++) {
+		if (!diff_runs_another(&diff->pairs[i]))
+			continue;
+		count++;
+		first = first ? first : &diff->pairs[i];
+	}
+	if (!first)
+		return;
+	identity_words_process(out, first->a.process);
+	string_append_text(out, " in A and ");
+	identity_words_process(out, first->b.process);
+	string_append_text(out, " in B are different programs by their names, and are compared"
+				" because both are ");
+	field_append_safe(out, first->a.process->comm,
+			  strnlen(first->a.process->comm, MS_COMM_BYTES));
+	if (count > 1)
+		string_append_format(out, "; so are %zu more", count - 1);
+	string_append_char(out, '.');
 }

@@ -24,4 +24,10 @@ void diff_notes_append_ended(struct string *out, const struct diff *diff);
 void diff_notes_append_site(struct string *out, const struct diff *diff, const struct diff_row *row,
 			    enum diff_metric metric);
 
+/*
+ * "python3 job.py in A and python3 svc.py in B are different programs, and are compared because
+ * both are python3.": of the first such pair. Nothing if there is none.
+ */
+void diff_notes_append_programs(struct string *out, const struct diff *diff);
+
 #endif /* MEMSCOPE_RENDER_DIFF_NOTES_H */

@@ -561,6 +561,18 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 	string_append_char(out, '.');
 }
 
+static void say_programs(struct verdict *verdict, const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->pairs_count; i++) {
+		if (!diff_runs_another(&diff->pairs[i]))
+			continue;
+		diff_notes_append_programs(verdict_sentence(verdict), diff);
+		return;
+	}
+}
+
 void diff_verdict(struct verdict *verdict, const struct diff *diff)
 {
 	*verdict = (struct verdict){ 0 };
@@ -575,5 +587,6 @@ void diff_verdict(struct verdict *verdict, const struct diff *diff)
 		say_ends(verdict, diff);
 	}
 	say_processes(verdict, diff);
+	say_programs(verdict, diff);
 	say_losses(verdict, diff);
 }

@@ -255,6 +255,9 @@ bool diff_differs(const struct diff *diff);
 /* The same without findings that are gone: what was wrong in A alone is no regression. */
 bool diff_differs_in_b(const struct diff *diff);
 
+/* Whether a pair's processes are of one name, such as python3, but run programs of other names. */
+bool diff_runs_another(const struct diff_pair *pair);
+
 /* Whether something went wrong in B alone: a finding, a call that failed, a process that did. */
 bool diff_is_worse(const struct diff *diff);
 

@@ -229,6 +229,20 @@ int diff_match(struct diff *diff)
 	return err;
 }
 
+/* Its name has more than `comm` where it is known what it interprets. */
+static bool is_known(const struct process *process)
+{
+	return process->name[0] && strncmp(process->name, process->comm, MS_COMM_BYTES) != 0;
+}
+
+bool diff_runs_another(const struct diff_pair *pair)
+{
+	const struct process *a = pair->a.process, *b = pair->b.process;
+
+	return a && b && pair->match != DIFF_MATCH_IDENTITY && is_known(a) && is_known(b) &&
+	       strcmp(a->name, b->name) != 0;
+}
+
 const char *diff_match_name(enum diff_match match)
 {
 	switch (match) {

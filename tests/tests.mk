@@ -244,11 +244,11 @@ $(BUILD)/stacks/walk_copies: tests/stacks/walk_copies.c tests/stacks/sample.h
 E2E_LONG := $(wildcard tests/e2e/*_long.bats)
 E2E_FILES := $(filter-out $(E2E_LONG),$(wildcard tests/e2e/*.bats))
 e2e = $(patsubst %,tests/e2e/%.bats,$(1))
-E2E_APART := $(call e2e,agent_floods agent_budget floods stress short_lives ring_left threads attach prologues gate \
+E2E_APART := $(call e2e,agent_floods agent_budget agent_latency floods stress short_lives ring_left threads attach prologues gate \
 	lacking late_devices novel)
 E2E_AGENTS := $(call e2e,agent agent_push agent_remote_write agent_web history top_agent)
-E2E_ASKED := $(call e2e,agent_clients agent_policy agent_config agent_latency top top_screen devices mark)
-E2E_WATCHERS := $(call e2e,scope held storm identity kept oncall choice verdicts) $(E2E_AGENTS) $(E2E_ASKED)
+E2E_ASKED := $(call e2e,agent_clients agent_policy agent_config top top_screen devices mark)
+E2E_WATCHERS := $(call e2e,scope held storm identity kept oncall choice rows verdicts) $(E2E_AGENTS) $(E2E_ASKED)
 E2E_RECORDERS := $(call e2e,record flight fingers)
 E2E_READING := $(filter $(call e2e,export% crafted diff html report),$(E2E_FILES))
 E2E_OWN := $(call e2e,verdicts choice rows growth nccl split driver files host hostile package)

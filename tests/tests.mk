@@ -244,7 +244,7 @@ $(BUILD)/stacks/walk_copies: tests/stacks/walk_copies.c tests/stacks/sample.h
 E2E_LONG := $(wildcard tests/e2e/*_long.bats)
 E2E_FILES := $(filter-out $(E2E_LONG),$(wildcard tests/e2e/*.bats))
 e2e = $(patsubst %,tests/e2e/%.bats,$(1))
-E2E_APART := $(call e2e,agent_floods agent_budget agent_latency floods stress short_lives ring_left threads attach prologues gate \
+E2E_APART := $(call e2e,agent_floods agent_stacks agent_budget agent_latency floods stress short_lives ring_left threads attach prologues gate \
 	lacking late_devices novel)
 E2E_AGENTS := $(call e2e,agent agent_push agent_remote_write agent_web history top_agent)
 E2E_ASKED := $(call e2e,agent_clients agent_policy agent_config top top_screen devices mark)

@@ -309,3 +309,37 @@ stacks_let_go() {
 		"$ROOT/tests/e2e/unwind_check" table.txt "$file"
 	done
 }
+
+# The n-th of the processes that read files: unwind tables, functions, lines, lines in other files.
+reader() {
+	pgrep -P "$RECORD_PID" -x memscope-files | sort -n | sed -n "$1p"
+}
+
+@test "lines that could not be read in time are told of; the program's do not wait for a library's" {
+	local held id
+
+	puppet_with_cuda
+	record_start -o late.mscope -p "$PUPPET_PID"
+	held=$(reader 3)
+	kill -STOP "$held"
+	puppet alloc 1000
+	wait_for '"$MEMSCOPE" report -j late.mscope 2> report.err | jq -e ".recordings[0].processes[0].spaces[0].allocs == 1" > out'
+	kill -CONT "$held"
+	record_stop
+	grep -q "/puppet: lines of code could not be read in time, so call stacks have functions without them: report --symbols DIRECTORY" record.err
+	run ! grep -q 'puppet\.c:' <("$MEMSCOPE" report -f md late.mscope)
+	"$MEMSCOPE" report -f md --symbols "$WORKLOADS" late.mscope | grep -q 'puppet\.c:'
+	# Such as libc's, where its debug information is installed.
+	record_start -o lines.mscope -p "$PUPPET_PID"
+	held=$(reader 4)
+	id=$(readelf -n "$(ldd "$WORKLOADS/puppet" | awk '/libc\.so/ { print $3 }')" | sed -n 's/.*Build ID: //p')
+	[ -n "$held" ] || [ ! -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ]
+	[ -z "$held" ] || kill -STOP "$held"
+	puppet alloc 2000
+	wait_for '"$MEMSCOPE" report -j lines.mscope 2> report.err | jq -e ".recordings[0].processes[0].spaces[0].allocs == 1" > out'
+	[ -z "$held" ] || kill -CONT "$held"
+	record_stop
+	puppet_end
+	"$MEMSCOPE" report -f md lines.mscope | grep -q 'puppet\.c:'
+	run ! grep -q "could not be read in time" record.err
+}

@@ -48,16 +48,63 @@ int modules_open(struct modules *modules, bool lines)
 	return err || !lines ? err : file_reader_open(&modules->lines, true);
 }
 
+static struct file_reader *lines_reader(struct modules *modules, const struct module *module)
+{
+	if (!modules->lines || module->lines_fd == module->fd)
+		return modules->lines;
+	if (!modules->split && file_reader_open(&modules->split, true))
+		return modules->lines;
+	return modules->split;
+}
+
+#define MAX_NAMED 4
+
+/*
+ * Whether it has lines that were not read in time, and are known by now. A file whose debug
+ * information is elsewhere is rather a system library.
+ */
+static bool has_late_lines(struct modules *modules, const struct module *module)
+{
+	struct source_line found[SOURCE_LINES_MOST];
+
+	return module->late_address && module->lines_fd >= 0 && module->lines_fd == module->fd &&
+	       file_reader_lines(lines_reader(modules, module), module->number, module->lines_fd,
+				 module->late_address, found, SOURCE_LINES_MOST) > 0;
+}
+
+/* Reports have functions without lines then, as if the program had been built without. */
+static void tell_late_lines(struct modules *modules)
+{
+	struct string files = { 0 };
+	size_t count = 0, i;
+
+	for (i = 0; i < modules->count; i++)
+		if (has_late_lines(modules, modules->list[i]) && modules->list[i]->path &&
+		    count++ < MAX_NAMED)
+			string_append_format(&files, "%s%s", count > 1 ? ", " : "",
+					     modules->list[i]->path);
+	if (count > MAX_NAMED)
+		string_append_format(&files, " and %zu more", count - MAX_NAMED);
+	if (count && !files.failed)
+		log_info("%.*s: lines of code could not be read in time, so call stacks have"
+			 " functions without them: report --symbols DIRECTORY, where the file is,"
+			 " finds them",
+			 (int)files.length, files.bytes);
+	string_fini(&files);
+}
+
 void modules_fini(struct modules *modules)
 {
 	size_t i;
 
+	tell_late_lines(modules);
 	for (i = 0; i < modules->count; i++)
 		module_free(modules->list[i]);
 	free(modules->list);
 	map_fini(&modules->places);
 	file_reader_close(modules->functions);
 	file_reader_close(modules->lines);
+	file_reader_close(modules->split);
 	*modules = (struct modules){ 0 };
 }
 
@@ -96,7 +143,8 @@ static void prepare_lines(struct modules *modules, struct module *module)
 	if (module->lines_fd < 0)
 		module->lines_fd = module->fd;
 	if (module->lines_fd >= 0)
-		file_reader_prepare_lines(modules->lines, module->number, module->lines_fd);
+		file_reader_prepare_lines(lines_reader(modules, module), module->number,
+					  module->lines_fd);
 }
 
 /* Takes the descriptor, and the path, which may be NULL for want of memory. */
@@ -158,7 +206,7 @@ static struct module *add(struct modules *modules, struct module *module)
 		log_debug("%s cannot be opened: stacks end there", module->path);
 	else if (table_store_add(modules->tables, module->number, module->fd))
 		log_debug("%s: no table can be made", module->path);
-	if (modules->lines)
+	if (!modules->lines || module->lines_fd == module->fd)
 		prepare_lines(modules, module);
 	return module;
 }
@@ -270,14 +318,17 @@ size_t module_lines(struct modules *modules, struct module *module, uint64_t add
 
 	if (module->lines_fd < 0 || !modules->lines)
 		return 0;
-	count = file_reader_lines(modules->lines, module->number, module->lines_fd, address, found,
-				  most);
+	count = file_reader_lines(lines_reader(modules, module), module->number, module->lines_fd,
+				  address, found, most);
 	if (count == -ENODATA)
 		forget_lines(module);
+	if (count == -EAGAIN && !module->late_address)
+		module->late_address = address;
 	return count > 0 ? count : 0;
 }
 
 uint64_t modules_cpu_ns(const struct modules *modules)
 {
-	return file_reader_cpu_ns(modules->functions) + file_reader_cpu_ns(modules->lines);
+	return file_reader_cpu_ns(modules->functions) + file_reader_cpu_ns(modules->lines) +
+	       file_reader_cpu_ns(modules->split);
 }

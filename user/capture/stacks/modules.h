@@ -31,7 +31,8 @@ struct module {
 	int others_fd; /* of a file that has symbols which were split off; negative: none has */
 	uint64_t others_bytes;        /* of memory that it takes; 0: it is no unpacked one */
 	struct function_table others; /* by address */
-	int lines_fd; /* of the file that has its debug information; negative: none has */
+	int lines_fd;          /* of the file that has its debug information; negative: none has */
+	uint64_t late_address; /* the first whose lines were not read in time; 0: all were */
 };
 
 struct modules {
@@ -40,9 +41,14 @@ struct modules {
 	struct map places; /* of device and inode -> position in `list`; of several, the newest */
 	struct table_store *tables;
 	struct file_reader *functions, *lines; /* `lines`: NULL if source lines are not wanted */
-	bool map_files;                        /* FEATURE_MAP_FILES */
-	uint64_t others;                       /* files beyond those that have a number */
-	uint64_t unpacked_bytes;               /* the sum of the modules' `others_bytes` */
+	/*
+	 * For debug information in files of its own, as the C library's, of which it takes long to
+	 * read one: the program's lines do not wait for it. NULL until there is one.
+	 */
+	struct file_reader *split;
+	bool map_files;          /* FEATURE_MAP_FILES */
+	uint64_t others;         /* files beyond those that have a number */
+	uint64_t unpacked_bytes; /* the sum of the modules' `others_bytes` */
 };
 
 /*

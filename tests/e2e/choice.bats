@@ -74,6 +74,9 @@ run_all() {
 	OTHER_PID=
 	record_stop
 	assert_equal "$(called)" '[["chosen",5],["others",4]]'
+	# What others called is not counted either.
+	assert_equal "$(sed -n 's/.*a.mscope: \([0-9,]*\) events in .*/\1/p' record.err | tr -d ,)" \
+		"$("$MEMSCOPE" verify -j a.mscope | jq '.dumps[0].events')"
 	assert_equal "$("$MEMSCOPE" report --json a.mscope | jq -r '.recordings[0].targets')" \
 		"container ${ID}101"
 }

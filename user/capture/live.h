@@ -176,6 +176,9 @@ int live_stop(struct live *live);
 /* After live_stop(): exact. Returns 0 or -errno. */
 int live_counters(const struct live *live, struct ms_counters *counters);
 
+/* Calls in those counters that are of processes that turned out not to be asked for. */
+uint64_t live_dropped(const struct live *live);
+
 /* What the capture took so far. */
 void live_cost(const struct live *live, struct summary_cost *cost);
 

@@ -68,6 +68,7 @@ struct live {
 	uint64_t bystanders; /* calls, as of `bystanders_ns` */
 	uint64_t bystanders_ns;
 	struct map denied;         /* pid -> see live_scope.c */
+	uint64_t dropped;          /* calls of those, which the kernel side has counted */
 	int cgroup_fd;             /* of the scope's, for the kernel side; negative: none */
 	struct mappings *mappings; /* NULL: searched for once a second */
 	struct spawn spawn;

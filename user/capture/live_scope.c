@@ -206,12 +206,26 @@ static void denied_forked(struct live *live, const struct ms_process *fork)
 		programs_set_target(live->programs, child, 0);
 }
 
+static void count_dropped(struct live *live, const struct ms_event *event)
+{
+	if (event->type == MS_TYPE_CALLS)
+		live->dropped += ((const struct ms_calls *)event)->count;
+	else
+		live->dropped += event->type == MS_TYPE_CALL || event->type == MS_TYPE_LAUNCH;
+}
+
+uint64_t live_dropped(const struct live *live)
+{
+	return live->dropped;
+}
+
 bool live_drops(struct live *live, const struct ms_event *event)
 {
 	uint64_t was_target;
 
 	if (!live->denied.count || !is_denied_now(live, (pid_t)event->pid, event->start_ns))
 		return false;
+	count_dropped(live, event);
 	was_target = *map_get(&live->denied, event->pid) & WAS_TARGET;
 	if (event->type == MS_TYPE_FORK)
 		denied_forked(live, (const struct ms_process *)event);

@@ -42,8 +42,10 @@ static void count(struct run *run)
 {
 	struct ms_counters counters;
 
-	if (!live_counters(run->live, &counters))
-		run->losses = losses_of(&counters);
+	if (live_counters(run->live, &counters))
+		return;
+	run->losses = losses_of(&counters);
+	losses_leave_out(&run->losses, live_dropped(run->live));
 }
 
 static void describe_end(void *context, const char *reason, struct properties *properties)

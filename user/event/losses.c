@@ -27,6 +27,11 @@ struct losses losses_of(const struct ms_counters *counters)
 	return losses;
 }
 
+void losses_leave_out(struct losses *losses, uint64_t calls)
+{
+	losses->seen -= calls < losses->seen ? calls : losses->seen;
+}
+
 uint64_t losses_count(const struct losses *losses)
 {
 	return losses->calls + losses->others;

@@ -27,6 +27,9 @@ uint64_t losses_count(const struct losses *losses);
 /* Calls that were seen and not lost. */
 uint64_t losses_kept(const struct losses *losses);
 
+/* Calls that were seen, but of processes that nobody asked for. */
+void losses_leave_out(struct losses *losses, uint64_t calls);
+
 /* Whether what is live, the peaks and the totals depend on records of that kind (enum ms_kind). */
 bool losses_matter(int kind);
 

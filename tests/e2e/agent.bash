@@ -68,7 +68,15 @@ puppet_as() {
 	PUPPET_PID=$!
 	exec 8> puppet.in 9< puppet.out
 	puppet load
+	settled
 	puppet init
+}
+
+# An agent that is there decides before the puppet's first call, however busy the machine is: else the puppet may
+# have been running before.
+settled() {
+	[ ! -e agent.err ] || [ -z "${OTHER_PID:-}" ] ||
+		wait_for 'grep -qE "process $PUPPET_PID(: its calls are recorded| is not traced)" agent.err'
 }
 
 # The value of one series: $1 its family, $2 a regular expression for labels, of $3 (metrics.txt).

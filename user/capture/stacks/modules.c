@@ -206,7 +206,7 @@ static struct module *add(struct modules *modules, struct module *module)
 		log_debug("%s cannot be opened: stacks end there", module->path);
 	else if (table_store_add(modules->tables, module->number, module->fd))
 		log_debug("%s: no table can be made", module->path);
-	if (!modules->lines || module->lines_fd == module->fd)
+	if (modules->lines)
 		prepare_lines(modules, module);
 	return module;
 }

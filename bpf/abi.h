@@ -40,7 +40,8 @@ enum ms_type {
 	X(ACTIVITY,   71, BULK,     false) \
 	X(GPU,        72, CRITICAL, false) /* what is said besides of what GPUs did */ \
 	X(MARKER,     73, BULK,     false) \
-	X(WHO,        74, CRITICAL, false) /* struct ms_who; `seen` has only those that are lost */
+	X(WHO,        74, CRITICAL, false) /* struct ms_who; `seen` has only those that are lost */ \
+	X(LAUNCH_SAMPLE, 75, BULK,  false)
 /* clang-format on */
 
 enum ms_kind {
@@ -84,8 +85,8 @@ struct ms_event {
 	__u16 size; /* of the whole record, bytes */
 	union {
 		__u32 epoch; /* see struct ms_launch_key; 0 if launches are recorded */
-		__u32 stack; /* of a call with MS_CALL_STACK, or a block with MS_TENSOR_STACK: the
-			      * id of its struct ms_stack */
+		__u32 stack; /* of a call with MS_CALL_STACK, a block with MS_TENSOR_STACK, or a
+			      * struct ms_launch_sample: the id of its struct ms_stack */
 	};
 };
 
@@ -179,6 +180,17 @@ struct ms_launch_key {
 	__u16 known;
 	__u8 flags;
 	__u8 reserved; /* 0 */
+};
+
+/*
+ * Where a launch came from that was counted, and that chance has chosen: it stands for `one_in`
+ * launches. `event.stack` is its stack's id, or 0: it has none.
+ */
+struct ms_launch_sample {
+	struct ms_event event;
+	__u32 one_in;   /* each launch is chosen with a chance of 1 in so many */
+	__u16 row;      /* of probes.def: the outermost call */
+	__u16 reserved; /* 0 */
 };
 
 /*
@@ -341,6 +353,7 @@ _Static_assert(sizeof(struct ms_split_call) == 112, "wire layout");
 _Static_assert(sizeof(struct ms_launch) == 128, "wire layout");
 _Static_assert(sizeof(struct ms_calls) == 104, "wire layout");
 _Static_assert(sizeof(struct ms_account) == 56, "wire layout");
+_Static_assert(sizeof(struct ms_launch_sample) == 40, "wire layout");
 _Static_assert(sizeof(struct ms_launch_key) == 48, "a key has no holes");
 _Static_assert(sizeof(struct ms_free) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_name) == 64, "wire layout");
@@ -372,6 +385,8 @@ struct ms_settings {
 	__u32 tensor_chance;  /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
 	__u32 who;            /* enum ms_who_wanted */
 	__u32 test_device;    /* a file system whose files are taken for NVIDIA's; 0: none */
+	__u32 launch_one_in;  /* of counted launches, stacks of one in so many are taken; 0: none */
+	__u32 reserved;       /* 0 */
 	__u64 secret; /* so that addresses of the kernel cannot be told from what stands for them */
 	__u64 pid_space_device, pid_space; /* /proc/self/ns/pid of the capture, as stat(2) has it */
 };

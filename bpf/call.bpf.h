@@ -415,8 +415,8 @@ static __always_inline enum call_way call_enter(struct pt_regs *ctx, __u64 cooki
 	frame->begun = 0;
 	input_read(&frame->input, ctx, spec, lowered);
 	/* Before the time is taken. A call that is made for one of the same kind is that one's. */
-	if (!depth || frame_at(thread, depth - 1)->op != spec->op)
-		stack = stack_of_call(ctx, spec, sp);
+	if ((!depth || frame_at(thread, depth - 1)->op != spec->op) && !launch_is_passed(spec))
+		stack = launch_sample(spec, row, stack_of_call(ctx, spec, sp));
 	frame->is_over = entry_suffices(spec);
 	if (spec->op == MS_OP_LAUNCH)
 		launch_init(&frame->record, row, thread->start_ns, bpf_ktime_get_ns());

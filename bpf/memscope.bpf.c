@@ -20,6 +20,7 @@
 #include "count.bpf.h"
 #include "python.bpf.h"
 #include "stack.bpf.h"
+#include "sample.bpf.h"
 #include "split.bpf.h"
 #include "context.bpf.h"
 #include "call.bpf.h"

@@ -287,6 +287,9 @@ def describe(record, rows):
     if kind == 34:
         _, _, count, _, detail, function = struct.unpack_from("<QQQiIH", record, 32)
         return f"nccl {function} count={count} detail={detail}"
+    if kind == 35:
+        stack, one_in, row = struct.unpack_from("<IIH", record, 28)
+        return f"launch_sample {rows[row]} stack={stack} one_in={one_in}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

@@ -4,6 +4,8 @@
 
 load helpers.bash
 
+bats_require_minimum_version 1.5.0
+
 # The workloads print what they expect themselves.
 eval "with_log_$(declare -f setup)"
 setup() {
@@ -102,6 +104,84 @@ assert_account() {
 	assert_account
 	trace -q -c --json -e alloc -o counted.jsonl -- "$WORKLOADS/rows_driver" > /dev/null
 	assert_equal "$(counted '.processes[0].launches')" null
+}
+
+# From which function so many launches came: what was estimated, its error, and the samples.
+launch_sites() {
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	valid report report.json
+	jq -r '.recordings[0].launch_samples.sites | group_by(.frames[1].function)[] |
+		"\(.[0].frames[1].function) \(map(.estimated_launches) | add) \(map(.error_launches) | add) \(
+			map(.taken) | add)"' report.json
+}
+
+@test "--launch-stacks: how many launches come from where, with the error of the estimate" {
+	local site estimate error taken launched n
+
+	# Of each, it is exact. Of one in N, it is not off by more than five standard deviations.
+	for n in 1 2 20; do
+		# shellcheck disable=SC2086 # may be empty
+		"$MEMSCOPE" record -q $MASK --stacks=off --launch-stacks=1/$n --stack-frames=python -o run.mscope -- \
+			"$ROOT/tests/e2e/launch_sites_program" 8000 > out
+		launch_sites > sites
+		assert_equal "$(wc -l < sites)" 2
+		while read -r site estimate error taken; do
+			launched=$(awk -v site="$site" '$1 == site { print $2 }' out)
+			[ "$estimate" -eq $((taken * n)) ]
+			if [ $n = 1 ]; then
+				assert_equal "$error $estimate" "0 $launched"
+			else
+				[ "$error" -gt 0 ]
+				[ $((estimate - launched)) -le $((error * 5 / 2)) ]
+				[ $((launched - estimate)) -le $((error * 5 / 2)) ]
+			fi
+		done < sites
+		assert_equal "$(jq -c '.recordings[0].launch_samples | [.one_in, .lost, .without_stack,
+			.taken - ([.sites[].taken] | add)]' report.json)" "[$n,0,0,0]"
+		# What is counted stays as it is: nothing of it is estimated, and launches are no calls with a time.
+		assert_equal "$(jq -c '.recordings[0] | [.processes[0].launches, .call_sites]' report.json)" "[32000,[]]"
+		rm run.mscope
+	done
+}
+
+@test "--launch-stacks: a launch through the runtime is one, and the report says that it estimates" {
+	export SIMCUDA_DEVICES=2
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK --layer=both --launch-stacks=1/1 -o run.mscope -- "$WORKLOADS/rows_runtime-shared" > /dev/null
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	assert_equal "$(jq '.recordings[0].launch_samples.taken' report.json)" \
+		"$(jq '.recordings[0] | ([.processes[].launches] | add) +
+			([.processes[].failures[] | select(.api | test("Launch.*Kernel")) | .count] | add // 0)' report.json)"
+	rm run.mscope
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK --launch-stacks=1/10 --stack-frames=python -o run.mscope -- \
+		"$ROOT/tests/e2e/launch_sites_program" 4000 > out
+	"$MEMSCOPE" report -o report.md run.mscope
+	grep -qF "the call stack of one launch in 10 was taken, by chance. The numbers are estimates," report.md
+	grep -qE '^\| launch \(launch_sites_program:21\) .* backward .*\| cuLaunchKernel \| [0-9,]+ \| [0-9,]+ \|$' report.md
+	"$MEMSCOPE" report -f html -o report.html run.mscope
+	grep -q 'the call stack of one launch in 10 was taken, by chance. The numbers are estimates,' report.html
+	# Without the option, there is nothing of it.
+	# shellcheck disable=SC2086 # may be empty
+	"$MEMSCOPE" record -q $MASK --stack-frames=python -o none.mscope -- "$ROOT/tests/e2e/launch_sites_program" 100 > out
+	"$MEMSCOPE" report -f json none.mscope | jq -e '.recordings[0].launch_samples == null'
+	run ! grep -q "Launches by call stack" <("$MEMSCOPE" report none.mscope)
+}
+
+@test "--launch-stacks: what is not 1/N, or not of launches that are counted, is refused" {
+	local part
+
+	for part in 1/0 0/5 1/-3 1/1000001 1/99999999999999999999 1/ 100 "" 1/5x 1/0x10 "1/ 5" 2/5; do
+		run -2 "$MEMSCOPE" record --launch-stacks="$part" -o run.mscope -- true
+		[[ $output == *"\"$part\" is not a part of the launches; write 1/100 "* ]]
+	done
+	run -2 "$MEMSCOPE" record --launch-stacks=1/5 --launches=off -o run.mscope -- true
+	[[ $output == *"of launches that are summed up, and here there are none"* ]]
+	run -2 "$MEMSCOPE" record --launch-stacks=1/5 --stacks=all -o run.mscope -- true
+	[[ $output == *"each is recorded: leave it out, or write --launches=summary and --stacks=waits"* ]]
+	run -2 "$MEMSCOPE" record --launch-stacks=1/5 --gpu-time -o run.mscope -- true
+	[[ $output == *"each is recorded: leave it out, or write --launches=summary"* ]]
+	[ ! -e run.mscope ]
 }
 
 # What a graph allocates, it allocates when it is launched.

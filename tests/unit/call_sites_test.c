@@ -20,7 +20,7 @@
 
 struct fixture {
 	struct state state;
-	struct call_sites sites;
+	struct call_sites sites, launches;
 	uint64_t ts_ns;
 };
 
@@ -32,6 +32,7 @@ static void feed(struct fixture *f, union record record)
 	assert_int_equal(event_decode(&record, record.event.size, &event), 0);
 	assert_int_equal(state_apply(&f->state, &event), 0);
 	assert_int_equal(call_sites_event(&f->sites, &f->state, &event), 0);
+	assert_int_equal(call_sites_sample(&f->launches, &f->state, &event), 0);
 }
 
 static union record python(uint32_t id, const char *function)
@@ -58,6 +59,7 @@ static void begin(struct fixture *f)
 static void finish(struct fixture *f)
 {
 	call_sites_fini(&f->sites);
+	call_sites_fini(&f->launches);
 	state_fini(&f->state);
 }
 
@@ -231,6 +233,64 @@ static void test_without_a_stack(void **state)
 	finish(&f);
 }
 
+static void launches(struct fixture *f, uint32_t stack, uint32_t one_in, int count)
+{
+	while (count--)
+		feed(f, record_launch_sample("cuLaunchKernel", stack, one_in));
+}
+
+/* Each stands for N, give or take 1.96 times the root of (400 + 1) N^2 - 400 N, and 1.92 N. */
+static void test_launches_that_chance_chose(void **state)
+{
+	struct call_site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	launches(&f, STEP, 100, 300);
+	launches(&f, LOAD, 100, 4);
+	launches(&f, STEP_CUT, 100, 100);
+	launches(&f, 0, 100, 7);
+	launches(&f, UNKNOWN, 100, 2);
+	feed(&f, copy(STEP, 10, 7));
+	rows = call_sites_rows(&f.launches, &f.state, true, &count);
+	assert_int_equal(count, 2);
+	assert_row(&rows[0], STEP, 1, 40000, 0, 0, 0);
+	assert_int_equal(rows[0].total.chosen, 400);
+	assert_int_equal(call_sites_error(&rows[0].total), 4097);
+	assert_row(&rows[1], LOAD, 1, 400, 0, 0, 0);
+	assert_int_equal(call_sites_error(&rows[1].total), 628);
+	assert_int_equal(f.launches.placed[MS_OP_LAUNCH].chosen, 404);
+	assert_int_equal(f.launches.unplaced[MS_OP_LAUNCH].chosen, 9);
+	/* They are no calls with a time. */
+	assert_int_equal(f.sites.count, 1);
+	free(rows);
+	finish(&f);
+}
+
+static void test_launches_all_of_which_were_taken(void **state)
+{
+	struct call_site_row *rows;
+	struct fixture f;
+	size_t count;
+
+	(void)state;
+	begin(&f);
+	launches(&f, STEP, 1, 30);
+	launches(&f, LOAD, 1, 20);
+	/* Of a recording that says anything. */
+	launches(&f, LOAD, UINT32_MAX, 1);
+	rows = call_sites_rows(&f.launches, &f.state, false, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(rows[0].total.calls, 20ull + UINT32_MAX);
+	assert_true(call_sites_error(&rows[0].total) > UINT32_MAX);
+	assert_int_equal(rows[1].total.calls, 30);
+	assert_int_equal(call_sites_error(&rows[1].total), 0);
+	free(rows);
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +300,8 @@ int main(void)
 		cmocka_unit_test(test_the_same_python_lines_are_one_place),
 		cmocka_unit_test(test_too_much_for_64_bits),
 		cmocka_unit_test(test_functions_are_told_apart),
+		cmocka_unit_test(test_launches_that_chance_chose),
+		cmocka_unit_test(test_launches_all_of_which_were_taken),
 		cmocka_unit_test(test_where_most_time_is_spent),
 	};
 

@@ -67,6 +67,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_held("GPU-1", 1 << 20));
 	example_add_to_other(example, record_tensor(0x7f0000000000, 1 << 20, 3 << 20));
 	example_add_to_other(example, record_nccl(MS_NCCL_ncclReduce, 0x5000, 512));
+	example_add_to_other(example, record_launch_sample("cuLaunchKernel", 1, 100));
 	example_add_to_other(example, record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE));
 	example_add_to_other(example, record_gpu_name(7, "fill"));
 	example_add_to_other(example, record_activity(MS_ACTIVITY_KERNEL, 1, 1000000, 2500));
@@ -342,6 +343,11 @@ static bool append_framework(struct string *out, const union record *record)
 	case MS_TYPE_NCCL:
 		string_append_format(out, "nccl %u count=%llu detail=%u", record->nccl.function,
 				     (unsigned long long)record->nccl.count, record->nccl.detail);
+		return true;
+	case MS_TYPE_LAUNCH_SAMPLE:
+		string_append_format(out, "launch_sample %s stack=%u one_in=%u",
+				     probe_at(record->launch_sample.row)->symbol,
+				     record->event.stack, record->launch_sample.one_in);
 		return true;
 	}
 	return false;

@@ -93,6 +93,26 @@ static void test_functions_that_are_not_known(void **state)
 	assert_live(&result, 1);
 }
 
+static void test_launches_by_functions_that_are_not_known(void **state)
+{
+	static const char rows[] = "driver\0cuMemAlloc_v3000\0driver\0cuLaunchKernel";
+	struct forger *forger = begun_forger();
+	union record record = record_launch_sample("cuLaunchKernel", 0, 100);
+	struct result result;
+
+	(void)state;
+	put_plain(forger, BLOCK_ROWS, rows, sizeof(rows));
+	record.launch_sample.row = 0;
+	pack(forger, &record);
+	record.launch_sample.row = 1;
+	pack(forger, &record);
+	put_records(forger, BLOCK_EVENTS);
+	result = read_forged(forger);
+	assert_int_equal(result.account.unknown_calls, 1);
+	assert_int_equal(result.account.events, 1);
+	state_fini(&result.pipeline.state);
+}
+
 /* Appends to every record of an anchor, and puts unknown ones between them. */
 static int delta_longer(void *context, const void *record, size_t length)
 {
@@ -215,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_records_that_are_not_known),
 		cmocka_unit_test(test_records_that_say_more),
 		cmocka_unit_test(test_functions_that_are_not_known),
+		cmocka_unit_test(test_launches_by_functions_that_are_not_known),
 		cmocka_unit_test(test_anchors_that_say_more),
 		cmocka_unit_test(test_a_newer_major_version),
 		cmocka_unit_test(test_blocks_that_come_again),

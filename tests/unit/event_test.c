@@ -45,6 +45,7 @@ static size_t samples(union record *out)
 	out[count++] = record_xid(79, "0000:65:00.0", 0, "GPU has fallen off the bus.");
 	out[count++] = record_tensor(0x7f0000000000, 512, 512);
 	out[count++] = record_nccl(MS_NCCL_ncclAllReduce, 0x5000, 8);
+	out[count++] = record_launch_sample("cuLaunchKernel", 3, 100);
 	out[count++] = record_activity(MS_ACTIVITY_KERNEL, 1, 1000, 10);
 	out[count++] = record_gpu_name(7, "fill");
 	out[count++] = record_gpu_status(MS_GPU_ON, MS_GPU_REASON_NONE);
@@ -54,7 +55,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 38
+#define SAMPLES_MAX 39
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 
@@ -362,6 +363,22 @@ static void test_steps_of_budgets_are_known_ones(void **state)
 	assert_refused(&record);
 }
 
+static void test_only_launches_are_chosen_by_chance(void **state)
+{
+	union record record = record_launch_sample("cudaLaunchKernel", 0, 1);
+
+	(void)state;
+	assert_accepted(&record);
+	record.launch_sample.one_in = 0;
+	assert_refused(&record);
+	record = record_launch_sample("cuMemAlloc_v2", 1, 1);
+	assert_refused(&record);
+	record = record_launch_sample("cuGraphLaunch", 1, 1);
+	assert_refused(&record);
+	record.launch_sample.row = MS_NO_ROW;
+	assert_refused(&record);
+}
+
 static void test_launch_rows_belong_into_launch_records_only(void **state)
 {
 	union record call = record_alloc("cuMemAlloc_v2", BLOCK, 1);
@@ -524,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_no_more_pages_lie_somewhere_than_were_asked_for),
 		cmocka_unit_test(test_texts_of_errors_of_devices_end),
 		cmocka_unit_test(test_steps_of_budgets_are_known_ones),
+		cmocka_unit_test(test_only_launches_are_chosen_by_chance),
 		cmocka_unit_test(test_launch_rows_belong_into_launch_records_only),
 		cmocka_unit_test(test_what_is_more_than_a_number_is_not_counted),
 		cmocka_unit_test(test_accounts_are_of_something),

@@ -45,6 +45,7 @@ union record {
 	struct ms_range range;
 	struct ms_tensor tensor;
 	struct ms_nccl nccl;
+	struct ms_launch_sample launch_sample;
 	struct ms_activity activity;
 	struct ms_gpu_name gpu_name;
 	struct ms_gpu_status gpu_status;
@@ -190,6 +191,17 @@ static inline union record record_launch(const char *symbol, uint64_t function)
 
 	record.call.addr = function;
 	record.call.known |= MS_KNOWN_ADDR;
+	return record;
+}
+
+/* A launch that chance chose, one in so many, from that call stack. */
+static inline union record record_launch_sample(const char *symbol, uint32_t stack, uint32_t one_in)
+{
+	union record record = record_event(MS_TYPE_LAUNCH_SAMPLE, sizeof(struct ms_launch_sample));
+
+	record.launch_sample.event.stack = stack;
+	record.launch_sample.one_in = one_in;
+	record.launch_sample.row = record_row(symbol);
 	return record;
 }
 

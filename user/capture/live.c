@@ -482,6 +482,7 @@ static int open_programs(struct live *live)
 		.marks = live->options.marks,
 		.tensors = live->options.tensors,
 		.tensor_chance = live->options.tensor_chance,
+		.launch_one_in = live->options.launch_one_in,
 		.who = live_follows(live) ? MS_WHO_OF_CHILDREN : MS_WHO_OF_TARGETS,
 	};
 	int strategy = strategy_choose(live->options.features, entries_only), err;

@@ -30,12 +30,13 @@ struct live_options {
 	struct container_map *containers; /* that have names; NULL: none; outlives the capture */
 	uint32_t ops;                     /* bit set of enum ms_op: what is probed */
 	uint32_t layers;                  /* bit set of enum ms_layer */
-	uint32_t spared;     /* ops (bit set) whose runtime functions are left to the driver, */
-	const bool *named;   /* but for these, by row; NULL: all. Outlives the capture. */
-	bool entries_only;   /* no call is followed to its end */
-	bool count_launches; /* of kernels, instead of recording each */
-	bool tensors;        /* what the allocators of frameworks say of themselves, too */
-	bool tensor_chance;  /* stacks of small blocks of these are taken by chance */
+	uint32_t spared;        /* ops (bit set) whose runtime functions are left to the driver, */
+	const bool *named;      /* but for these, by row; NULL: all. Outlives the capture. */
+	bool entries_only;      /* no call is followed to its end */
+	bool count_launches;    /* of kernels, instead of recording each */
+	bool tensors;           /* what the allocators of frameworks say of themselves, too */
+	bool tensor_chance;     /* stacks of small blocks of these are taken by chance */
+	uint32_t launch_one_in; /* stacks of one counted launch in so many are taken; 0: of none */
 	const struct marker_rows *markers; /* NULL: none. Outlives the capture. */
 	/* That are phases, if `stack_ops`; NULL: none. Outlives the capture. */
 	const struct python_functions *python_functions;

@@ -21,6 +21,7 @@ union with_stack {
 	struct ms_call call;
 	struct ms_launch launch;
 	struct ms_tensor tensor;
+	struct ms_launch_sample sample;
 };
 
 static bool has_stack(const void *record)
@@ -33,6 +34,8 @@ static bool has_stack(const void *record)
 		return one->call.flags & MS_CALL_STACK;
 	case MS_TYPE_TENSOR:
 		return one->tensor.flags & MS_TENSOR_STACK;
+	case MS_TYPE_LAUNCH_SAMPLE:
+		return one->event.stack;
 	}
 	return false;
 }

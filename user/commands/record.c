@@ -123,6 +123,26 @@ static int parse_tensors(const struct option_row *row, const char *value, void *
 	return 0;
 }
 
+#define ONE_IN_MOST \
+	1000000 /* so that a random number of 32 bits makes a chance of 1 in N, to 0.03 % */
+
+/* "off", or "1/100" */
+static int parse_launch_stacks(const struct option_row *row, const char *value, void *settings)
+{
+	uint32_t *one_in = (uint32_t *)((char *)settings + row->offset);
+	const bool is_part = !strncmp(value, "1/", 2) && value[2] >= '0' && value[2] <= '9';
+	char *end = NULL;
+	const unsigned long number = is_part ? strtoul(value + 2, &end, 10) : 0;
+
+	*one_in = (uint32_t)number;
+	if (!strcmp(value, "off") || (is_part && !*end && number >= 1 && number <= ONE_IN_MOST))
+		return 0;
+	log_error("--%s: \"%s\" is not a part of the launches; write 1/100 for one in 100 (1/1 to"
+		  " 1/%d), or off",
+		  row->name, value, ONE_IN_MOST);
+	return -EINVAL;
+}
+
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
@@ -179,6 +199,11 @@ static const struct option_row rows[] = {
 	  " also of each copy, memset and wait for the device. all: also of each launch, which is then"
 	  " recorded by itself. Default: alloc. docs/stacks.md says what that costs.",
 	  capture_options_stacks, AT(recording.capture.stack_ops) },
+	{ 0, "launch-stacks", "1/N|off",
+	  "Of launches that are summed up, take the call stack of one in N, by chance: report then"
+	  " estimates from where how many were made, with a stated error. 1/100 costs little; a"
+	  " smaller N has a smaller error. Default: off. docs/stacks.md says what that costs.",
+	  parse_launch_stacks, AT(recording.launch_one_in) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(recording.capture)),
 	{ 0, "tensors", "sites|all|off",
 	  "sites: also record each block that the allocator of PyTorch, TensorFlow or JAX gives to"
@@ -284,6 +309,15 @@ static void choose_stacks(struct record_run_settings *recording)
 /* Those that are summed up are not told apart by where they come from. */
 static int check_stacks(const struct record_run_settings *recording)
 {
+	if (recording->launch_one_in && recording->launches != RECORDING_SUMMARY) {
+		log_error("--launch-stacks is of launches that are summed up, and here %s: leave it"
+			  " out, or write --launches=summary%s",
+			  recording->launches == RECORDING_OFF ? "there are none" :
+								 "each is recorded",
+			  recording->capture.stack_ops >> MS_OP_LAUNCH & 1 ? " and --stacks=waits" :
+									     "");
+		return EXIT_USAGE;
+	}
 	if (!(recording->capture.stack_ops >> MS_OP_LAUNCH & 1) ||
 	    recording->launches == RECORDING_ALL)
 		return EXIT_OK;

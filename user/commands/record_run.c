@@ -193,6 +193,9 @@ static int open_capture(struct run *run)
 	options.count_ns = COUNT_NS;
 	options.tensors = settings->tensors;
 	options.tensor_chance = settings->tensor_chance;
+	options.launch_one_in = settings->launch_one_in;
+	if (settings->launch_one_in)
+		options.stack_ops |= 1u << MS_OP_LAUNCH;
 	options.devices_ns = settings->nvml_ns;
 	options.host_ns = settings->host_ns;
 	options.state = &run->pipeline.state;

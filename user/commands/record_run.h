@@ -35,8 +35,9 @@ struct record_run_settings {
 	uint64_t host_ns; /* how often the host is looked at; 0: not at all */
 	int signal;       /* that pulls TRIGGER_SIGNAL; 0: none */
 	enum recording_detail launches, copies;
-	bool tensors;       /* what the allocators of frameworks say of themselves, too */
-	bool tensor_chance; /* stacks of small blocks of these are taken by chance */
+	bool tensors;           /* what the allocators of frameworks say of themselves, too */
+	bool tensor_chance;     /* stacks of small blocks of these are taken by chance */
+	uint32_t launch_one_in; /* stacks of one counted launch in so many are taken; 0: of none */
 };
 
 /* Records until the end. Returns the exit code; all errors have been logged. */

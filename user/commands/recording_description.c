@@ -112,6 +112,7 @@ void recording_description_put(struct properties *properties,
 		       settings->capture.stack_ops == 1u << MS_OP_ALLOC ? "alloc" :
 		       settings->capture.stack_ops >> MS_OP_LAUNCH & 1  ? "all" :
 									  "waits");
+	properties_put_u64(properties, "launch_stacks_one_in", settings->launch_one_in);
 	properties_put_u64(properties, "ring_bytes", settings->ring_bytes);
 	properties_put_u64(properties, "follow", settings->capture.selection.follow);
 	put_targets(properties, &settings->capture.selection);

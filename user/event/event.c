@@ -217,6 +217,14 @@ static int decode_nccl(const struct ms_nccl *nccl)
 	return nccl->function < MS_NCCL_FUNCTIONS_COUNT ? 0 : -EINVAL;
 }
 
+/* Of a launch of a kernel, as those are that are counted. */
+static int decode_launch_sample(const struct ms_launch_sample *sample)
+{
+	const struct probe *probe = row_of(sample->row);
+
+	return sample->one_in && probe && probe->spec.kind == MS_ROW_KIND_LAUNCH ? 0 : -EINVAL;
+}
+
 static int decode_activity(const struct ms_activity_body *activity)
 {
 	return activity->kind && activity->kind < MS_ACTIVITIES_COUNT &&
@@ -286,6 +294,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_tensor(record);
 	case MS_TYPE_NCCL:
 		return decode_nccl(record);
+	case MS_TYPE_LAUNCH_SAMPLE:
+		return decode_launch_sample(record);
 	case MS_TYPE_ACTIVITY:
 		return decode_activity(&((const struct ms_activity *)record)->is);
 	case MS_TYPE_GPU_STATUS:

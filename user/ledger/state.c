@@ -523,7 +523,8 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_PLACEMENT:
 	case MS_TYPE_BUDGET:
 		return apply_sample(state, process, event, change);
-	case MS_TYPE_MARKER: /* of what it marks: timeline/phases.h */
+	case MS_TYPE_MARKER:        /* of what it marks: timeline/phases.h */
+	case MS_TYPE_LAUNCH_SAMPLE: /* of where launches come from: report/call_sites.h */
 	case MS_TYPE_FORK:
 	case MS_TYPE_DEVICE: /* of no process, as ... */
 	case MS_TYPE_XID:

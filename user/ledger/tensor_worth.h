@@ -27,9 +27,9 @@ struct tensor_worth tensor_worth(const struct tensor_block *block);
 uint64_t tensor_worth_blocks(const struct tensor_worth *worth);
 
 /*
- * How many bytes a sum of such blocks may be off: in at least 95 of 100 cases it is not more.
- * `most`: the bytes that a block stood for at most, of those whose stack was left to chance,
- * whether it was taken or not; 0: there were none.
+ * How many bytes a sum of such blocks may be off, or of what else chance chose: in at least 95 of
+ * 100 cases it is not more. `most`: the bytes that a block stood for at most, of those whose
+ * stack was left to chance, whether it was taken or not; 0: there were none.
  */
 uint64_t tensor_worth_error(double variance, uint64_t most);
 

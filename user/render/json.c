@@ -170,6 +170,8 @@ static int json_event(struct sink *base, const struct event *event, const struct
 		stack = event_stack_id(event->call);
 	else if (change->has_tensor)
 		stack = change->tensor.given.stack;
+	else if (event->header->type == MS_TYPE_LAUNCH_SAMPLE)
+		stack = event->header->stack;
 	err = stack ? put_stack_line(sink, stack) : 0;
 	if (err)
 		return err;

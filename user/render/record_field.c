@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "event/probe.h"
 #include "render/record_field_driver.h"
 #include "render/record_field_frameworks.h"
 
@@ -49,6 +50,24 @@ struct field_value record_field_text(const char *text)
 	return (struct field_value){ .known = text,
 				     .text = text,
 				     .length = text ? strlen(text) : 0 };
+}
+
+/* ---- launches that chance chose -------------------------------------------------------------- */
+
+static struct field_value get_launch_sample_api(const struct event *event,
+						const struct change *change)
+{
+	(void)change;
+	return record_field_text(
+		probe_at(((const struct ms_launch_sample *)event->sample)->row)->symbol);
+}
+
+static struct field_value get_launch_sample_stack(const struct event *event,
+						  const struct change *change)
+{
+	(void)change;
+	return (struct field_value){ .known = event->header->stack,
+				     .number = event->header->stack };
 }
 
 /* ---- markers --------------------------------------------------------------------------------- */

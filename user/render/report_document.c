@@ -372,6 +372,10 @@ static void say_recording(struct document *document, const struct report *report
 		begin_section(document, 3, "calls-by-stack", "Time in CUDA calls");
 		report_document_call_sites(document, recording);
 	}
+	if (report_document_has_launch_sites(recording)) {
+		begin_section(document, 3, "launches-by-stack", "Launches by call stack");
+		report_document_launch_sites(document, recording);
+	}
 	if (report_document_has_phases(recording)) {
 		begin_section(document, 3, "phases-of-programs", "Phases");
 		report_document_phases(document, recording);

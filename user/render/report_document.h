@@ -43,6 +43,11 @@ void report_document_all_processes(struct document *document,
 /* One process after the other. */
 void report_document_processes(struct document *document, const struct report_recording *recording);
 void report_document_sites(struct document *document, const struct report_recording *recording);
+/* From where kernels were launched, if the call stacks of some launches were taken by chance. */
+bool report_document_has_launch_sites(const struct report_recording *recording);
+void report_document_launch_sites(struct document *document,
+				  const struct report_recording *recording);
+
 void report_document_call_sites(struct document *document,
 				const struct report_recording *recording);
 /* A cell of a row: the stack's chain, "?" for NULL (render/stack_words.h). */

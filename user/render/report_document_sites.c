@@ -318,3 +318,83 @@ void report_document_call_sites(struct document *document, const struct report_r
 	document_table_end(document);
 	free(rows);
 }
+
+/* What the rows lack, whatever their error is. */
+static void put_unplaced_launches(struct document *document,
+				  const struct report_recording *recording)
+{
+	const struct call_sites *launches = &recording->launch_sites;
+	const uint64_t without = launches->unplaced[MS_OP_LAUNCH].chosen;
+	const uint64_t lost = recording->coverage.counters.lost[MS_KIND_LAUNCH_SAMPLE];
+	struct string *out = &document->text;
+
+	string_append_format(out, "Launches whose call stack was taken: %s",
+			     REPORT_COUNT(launches->placed[MS_OP_LAUNCH].chosen + without));
+	if (without)
+		string_append_format(out, "; without a call stack, and in no row, are %s of them",
+				     REPORT_COUNT(without));
+	if (lost || launches->others)
+		string_append_format(out,
+				     "; %s more were lost, so that rows may be too small by more"
+				     " than the error",
+				     REPORT_COUNT(lost + launches->others));
+	string_append_text(out,
+			   ". How often each kernel was launched is not estimated, but counted:"
+			   " see the tables of kernels.");
+	document_paragraph(document);
+}
+
+/* What the table's numbers are, in every format. */
+static void put_launches_title(struct document *document, uint64_t one_in)
+{
+	if (one_in > 1) {
+		string_append_format(
+			&document->text,
+			"From where kernels were launched: the call stack of one launch"
+			" in %s was taken, by chance. The numbers are estimates, within"
+			" the error in 95 of 100 cases.",
+			REPORT_COUNT(one_in));
+		document_paragraph(document);
+	}
+	string_append_text(&document->text,
+			   "Launches by call stack, the innermost function first:");
+	document_title(document);
+}
+
+void report_document_launch_sites(struct document *document,
+				  const struct report_recording *recording)
+{
+	static const struct document_column columns[] = {
+		{ "Launched in", DOCUMENT_TEXT },
+		{ "Call", DOCUMENT_TEXT },
+		{ "Launches, about", DOCUMENT_NUMBER },
+		{ "Error", DOCUMENT_NUMBER },
+		{ 0 },
+	};
+	const struct call_sites *launches = &recording->launch_sites;
+	size_t count, i;
+	struct call_site_row *rows = call_sites_rows(launches, recording->state, true, &count);
+
+	document->failed |= !rows;
+	if (count)
+		put_launches_title(document, launches->placed[MS_OP_LAUNCH].one_in);
+	document_table(document, "launches-by-stack", "Launches by call stack", columns);
+	for (i = 0; rows && i < count && i < document->top; i++) {
+		document_row(document);
+		report_document_cell_stack(document, &recording->state->stacks, rows[i].stack);
+		document_cell_words(document, probe_at(rows[i].row)->symbol);
+		document_cell_count(document, true, rows[i].total.calls);
+		document_cell_count(document, true, call_sites_error(&rows[i].total));
+		document_row_end(document);
+	}
+	document_table_end(document);
+	if (report_document_has_launch_sites(recording))
+		put_unplaced_launches(document, recording);
+	free(rows);
+}
+
+bool report_document_has_launch_sites(const struct report_recording *recording)
+{
+	return recording->launch_sites.placed[MS_OP_LAUNCH].chosen ||
+	       recording->launch_sites.unplaced[MS_OP_LAUNCH].chosen;
+}

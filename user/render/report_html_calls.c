@@ -128,6 +128,8 @@ void html_calls(struct html *html)
 	document_html_init(&of, html, SIZE_MAX);
 	report_document_all_processes(&of.document, html->recording, REPORT_DOCUMENT_CALLS);
 	report_document_call_sites(&of.document, html->recording);
+	if (report_document_has_launch_sites(html->recording))
+		report_document_launch_sites(&of.document, html->recording);
 	document_html_fini(&of);
 	html_section_end(html);
 }

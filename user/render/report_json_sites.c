@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "event/probe.h"
 #include "render/json.h"
 #include "render/report_json.h"
 #include "render/stack_words.h"
@@ -75,6 +76,51 @@ static void put_ends(struct json *json, const struct site_ends *ends)
 	json_close(json, '}');
 }
 
+/* Estimates: exact counts, by kernel, are with each process. */
+static void put_launch_sites(struct json *json, const struct report_recording *recording)
+{
+	size_t count, i;
+	struct call_site_row *rows =
+		call_sites_rows(&recording->launch_sites, recording->state, false, &count);
+
+	json->out->failed |= !rows;
+	json_name(json, "sites");
+	json_open(json, '[');
+	for (i = 0; rows && i < count && i < SITES_MAX; i++) {
+		json_open(json, '{');
+		json_stack(json, &recording->state->stacks, rows[i].stack);
+		json_put_text(json, "api", probe_at(rows[i].row)->symbol);
+		json_put_u64(json, "processes", rows[i].processes);
+		json_put_u64(json, "estimated_launches", rows[i].total.calls);
+		json_put_u64(json, "error_launches", call_sites_error(&rows[i].total));
+		json_put_u64(json, "taken", rows[i].total.chosen);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	free(rows);
+}
+
+static void put_launches(struct json *json, const struct report_recording *recording)
+{
+	const struct call_sites *launches = &recording->launch_sites;
+	const struct call_site_total *placed = &launches->placed[MS_OP_LAUNCH];
+	const struct call_site_total *unplaced = &launches->unplaced[MS_OP_LAUNCH];
+
+	json_name(json, "launch_samples");
+	if (!placed->chosen && !unplaced->chosen) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "one_in",
+		     placed->one_in > unplaced->one_in ? placed->one_in : unplaced->one_in);
+	json_put_u64(json, "taken", placed->chosen + unplaced->chosen);
+	json_put_u64(json, "without_stack", unplaced->chosen);
+	json_put_u64(json, "lost", recording->coverage.counters.lost[MS_KIND_LAUNCH_SAMPLE]);
+	put_launch_sites(json, recording);
+	json_close(json, '}');
+}
+
 void report_json_sites(struct json *json, const struct report_recording *recording)
 {
 	put_rows(json, recording, "owners", SITES_BY_OWNER);
@@ -83,4 +129,5 @@ void report_json_sites(struct json *json, const struct report_recording *recordi
 	put_ends(json, &recording->sites.ends);
 	json_name(json, "call_sites");
 	json_call_sites(json, &recording->call_sites, recording->state, SITES_MAX);
+	put_launches(json, recording);
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/string.h"
 #include "event/probe.h"
+#include "ledger/tensor_worth.h"
 
 #define MOST 262144 /* places of all processes: several times the stacks that a program has */
 
@@ -36,6 +37,15 @@ static void add_total(struct call_site_total *to, const struct call_site_total *
 	to->failed = sum(to->failed, from->failed);
 	to->duration_ns = sum(to->duration_ns, from->duration_ns);
 	to->bytes = sum(to->bytes, from->bytes);
+	to->chosen += from->chosen;
+	to->one_in = from->one_in > to->one_in ? from->one_in : to->one_in;
+	to->variance += from->variance;
+}
+
+/* One of which each was taken is exact. */
+uint64_t call_sites_error(const struct call_site_total *total)
+{
+	return tensor_worth_error(total->variance, total->one_in > 1 ? total->one_in : 0);
 }
 
 uint64_t call_sites_mean_ns(const struct call_site_total *total)
@@ -62,36 +72,68 @@ static struct call_site *site_of(struct call_sites *sites, const struct call_sit
 	return &sites->list[sites->count++];
 }
 
+/* `added`: where, and what. */
+static int add(struct call_sites *sites, const struct state *state, const struct call_site *added)
+{
+	const enum ms_op op = probe_at(added->row)->spec.op;
+	struct call_site key = *added, *site;
+
+	if (!stacks_find(&state->stacks, added->stack)) {
+		add_total(&sites->unplaced[op], &added->total);
+		return 0;
+	}
+	key.total = (struct call_site_total){ 0 };
+	site = site_of(sites, &key);
+	if (!site) {
+		sites->others = sum(sites->others, added->total.calls);
+		return sites->count >= MOST ? 0 : -ENOMEM;
+	}
+	add_total(&site->total, &added->total);
+	add_total(&sites->placed[op], &added->total);
+	sites->waits |= op != MS_OP_ALLOC;
+	return 0;
+}
+
 int call_sites_event(struct call_sites *sites, const struct state *state, const struct event *event)
 {
 	const struct ms_call *call = event->call;
-	struct call_site key, *site;
-	struct call_site_total total;
+	struct call_site site;
 
 	if (!call || !(call->known & MS_KNOWN_RESULT) ||
 	    call->flags & (MS_CALL_NESTED | MS_CALL_PART))
 		return 0;
-	total = (struct call_site_total){ .calls = event->count,
-					  .failed = event_succeeded(call) ? 0 : event->count,
-					  .duration_ns = call->duration_ns,
-					  .bytes = call->known & MS_KNOWN_SIZE ? call->size : 0 };
-	if (!stacks_find(&state->stacks, event_stack_id(call))) {
-		add_total(&sites->unplaced[event->probe->spec.op], &total);
+	site = (struct call_site){
+		.process = event_process_key(call->event.pid, call->event.start_ns),
+		.stack = event_stack_id(call),
+		.row = call->row,
+		.total = { .calls = event->count,
+			   .failed = event_succeeded(call) ? 0 : event->count,
+			   .duration_ns = call->duration_ns,
+			   .bytes = call->known & MS_KNOWN_SIZE ? call->size : 0 },
+	};
+	return add(sites, state, &site);
+}
+
+int call_sites_sample(struct call_sites *launches, const struct state *state,
+		      const struct event *event)
+{
+	const struct ms_launch_sample *sample = (const struct ms_launch_sample *)event->sample;
+	struct call_site site;
+	double one_in;
+
+	if (event->header->type != MS_TYPE_LAUNCH_SAMPLE)
 		return 0;
-	}
-	key = (struct call_site){ .process =
-					  event_process_key(call->event.pid, call->event.start_ns),
-				  .stack = event_stack_id(call),
-				  .row = call->row };
-	site = site_of(sites, &key);
-	if (!site) {
-		sites->others += event->count;
-		return sites->count >= MOST ? 0 : -ENOMEM;
-	}
-	add_total(&site->total, &total);
-	add_total(&sites->placed[event->probe->spec.op], &total);
-	sites->waits |= event->probe->spec.op != MS_OP_ALLOC;
-	return 0;
+	one_in = sample->one_in;
+	site = (struct call_site){
+		.process = event_process_key(sample->event.pid, sample->event.start_ns),
+		.stack = sample->event.stack,
+		.row = sample->row,
+		.total = { .calls = sample->one_in,
+			   .chosen = 1,
+			   .one_in = sample->one_in,
+			   .variance = one_in * (one_in - 1) },
+	};
+	return add(launches, state, &site);
 }
 
 struct call_site_total call_sites_unplaced(const struct call_sites *sites)
@@ -161,11 +203,14 @@ static size_t collect(const struct call_sites *sites, const struct state *state,
 	return count;
 }
 
-/* The stack that is shown is the one in which most time is spent. */
-static void merge(struct call_site_row *row, uint64_t *longest_ns, const struct sorting *from)
+/* The stack that is shown is the one in which most time is spent; of launches, with most. */
+static void merge(struct call_site_row *row, uint64_t *most, const struct sorting *from)
 {
-	if (from->row.total.duration_ns >= *longest_ns) {
-		*longest_ns = from->row.total.duration_ns;
+	const struct call_site_total *total = &from->row.total;
+	const uint64_t amount = total->chosen ? total->calls : total->duration_ns;
+
+	if (amount >= *most) {
+		*most = amount;
 		row->stack = from->row.stack;
 	}
 	row->row = from->row.row;
@@ -177,7 +222,7 @@ struct call_site_row *call_sites_rows(const struct call_sites *sites, const stru
 {
 	struct sorting *list = calloc(sites->count + 1, sizeof(*list));
 	struct call_site_row *rows = calloc(sites->count + 1, sizeof(*rows));
-	uint64_t longest_ns = 0;
+	uint64_t most = 0;
 	size_t all, i;
 
 	*count = 0;
@@ -192,11 +237,11 @@ struct call_site_row *call_sites_rows(const struct call_sites *sites, const stru
 		if (!i || list[i - 1].likeness != list[i].likeness ||
 		    list[i - 1].row.row != list[i].row.row) {
 			(*count)++;
-			longest_ns = 0;
+			most = 0;
 		}
 		rows[*count - 1].processes +=
 			!rows[*count - 1].processes || list[i - 1].process != list[i].process;
-		merge(&rows[*count - 1], &longest_ns, &list[i]);
+		merge(&rows[*count - 1], &most, &list[i]);
 	}
 	free(list);
 	qsort(rows, *count, sizeof(*rows), by_duration);

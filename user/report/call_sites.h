@@ -3,6 +3,9 @@
  * Where processes spend time in CUDA calls: by call stack (ledger/stacks.h) and function. Kept
  * while a recording is replayed. Calls whose stack is not known, or that were not watched to their
  * return, have no place here, nor have those that another call makes: their time is a part of its.
+ *
+ * Launches of which chance chose some are kept in a struct of their own. What one of these stands
+ * for counts there, so that the sums are estimates; they have no time and no bytes.
  */
 #ifndef MEMSCOPE_REPORT_CALL_SITES_H
 #define MEMSCOPE_REPORT_CALL_SITES_H
@@ -20,6 +23,9 @@ struct call_site_total {
 	uint64_t calls, failed;
 	uint64_t duration_ns; /* of the threads that called */
 	uint64_t bytes;       /* of those whose size is known */
+	uint64_t chosen;      /* by chance, and stand for `calls`; 0: each was counted */
+	uint64_t one_in;      /* the smallest chance of those was 1 in so many */
+	double variance;      /* of `calls` */
 };
 
 /* Of one process. */
@@ -47,6 +53,13 @@ size_t call_sites_bytes(const struct call_sites *sites);
 int call_sites_event(struct call_sites *sites, const struct state *state,
 		     const struct event *event);
 
+/* The same of a launch that chance chose: an event of type LAUNCH_SAMPLE, or any other. */
+int call_sites_sample(struct call_sites *launches, const struct state *state,
+		      const struct event *event);
+
+/* How many calls an estimate may be off: in at least 95 of 100 cases it is not more. */
+uint64_t call_sites_error(const struct call_site_total *total);
+
 /* Places of all processes that are alike, as one. */
 struct call_site_row {
 	const struct stack *stack;
@@ -57,7 +70,7 @@ struct call_site_row {
 
 /*
  * By call stack, or (`lines`) by Python's lines, where it has any. Those in which most time is
- * spent first, in an array to be freed. NULL without memory.
+ * spent first, or with most calls, in an array to be freed. NULL without memory.
  */
 struct call_site_row *call_sites_rows(const struct call_sites *sites, const struct state *state,
 				      bool lines, size_t *count);

@@ -56,6 +56,7 @@ void report_recording_free(struct report_recording *recording)
 	holdings_fini(&recording->holdings);
 	sites_fini(&recording->sites);
 	call_sites_fini(&recording->call_sites);
+	call_sites_fini(&recording->launch_sites);
 	process_groups_fini(&recording->groups);
 	analysis_free(recording->analysis);
 	while (recording->processes_count) {

@@ -209,6 +209,7 @@ struct report_recording {
 	struct holdings holdings;
 	struct sites sites;
 	struct call_sites call_sites;
+	struct call_sites launch_sites; /* of launches that chance chose: estimates */
 	struct process_groups groups;
 	struct report_options options;
 	struct analysis_options thresholds;

@@ -222,6 +222,8 @@ static bool translate_record(struct replay *replay, void *record)
 	case MS_TYPE_RANGE:
 		translate(replay, &((struct ms_range *)record)->row);
 		return true;
+	case MS_TYPE_LAUNCH_SAMPLE:
+		return translate(replay, &((struct ms_launch_sample *)record)->row);
 	case MS_CHECKPOINT_FAILURE:
 		return translate(replay, &((struct ms_checkpoint_failure *)record)->row);
 	case MS_CHECKPOINT_TIMES:

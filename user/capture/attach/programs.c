@@ -139,6 +139,7 @@ static void size_stacks(struct memscope_bpf *skeleton, const struct programs_opt
 	skeleton->rodata->settings.stack_depth = options->stack_depth;
 	skeleton->rodata->settings.stack_kinds = options->stack_kinds;
 	skeleton->rodata->settings.tensor_chance = options->tensor_chance;
+	skeleton->rodata->settings.launch_one_in = options->launch_one_in;
 	if (!options->stack_ops)
 		return;
 	bpf_map__set_max_entries(skeleton->maps.ms_stack_ranges, STACK_PROCESSES);
@@ -212,7 +213,8 @@ int programs_try(enum strategy strategy)
 						  .count_launches = true,
 						  .admits = MS_ADMITS_CGROUP,
 						  .governed = true,
-						  .stack_ops = 1u << MS_OP_ALLOC,
+						  .stack_ops = UINT32_MAX,
+						  .launch_one_in = 100,
 						  .stack_depth = MS_STACK_MOST,
 						  .stack_kinds = UINT32_MAX,
 						  .markers = &markers,
@@ -220,9 +222,8 @@ int programs_try(enum strategy strategy)
 						  .tensor_chance = true,
 						  .ring_bytes = sysconf(_SC_PAGESIZE) };
 	struct memscope_bpf *skeleton;
-	int err;
+	int err = load(&skeleton, &options);
 
-	err = load(&skeleton, &options);
 	memscope_bpf__destroy(skeleton);
 	return err;
 }
@@ -472,8 +473,7 @@ int programs_set_flag(struct programs *programs, pid_t pid, enum ms_target flag,
 {
 	struct memscope_bpf *skeleton = programs->skeleton;
 	const int map = bpf_map__fd(skeleton->maps.ms_targets);
-	const uint32_t key = pid;
-	uint32_t flags;
+	uint32_t key = pid, flags;
 
 	if (flag == MS_TARGET_ENTRIES && !skeleton->rodata->settings.governed)
 		return -ENOTSUP;

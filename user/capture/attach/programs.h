@@ -38,6 +38,7 @@ struct programs_options {
 	bool marks;                        /* what `memscope-bpf mark` says is wanted */
 	bool tensors;                      /* what allocators of frameworks say of themselves */
 	bool tensor_chance;     /* stacks of small blocks are taken by chance (MS_TENSOR_CHANCE) */
+	uint32_t launch_one_in; /* of counted launches, stacks of one in so many; 0: of none */
 	enum ms_who_wanted who; /* which processes the kernel side says who they are */
 	bool governed; /* probes of bulk calls can be removed, and their ends not be watched */
 };

@@ -349,7 +349,7 @@ static void test_the_summary_adds_up(void **state)
 	/* Calls are the operations but names; the rest are other records. */
 	assert_int_equal(summary.losses.calls, 011111111);
 	assert_int_equal(summary.losses.seen, 1000ull * 011111111);
-	assert_int_equal(summary.losses.others, 0111111111100000000);
+	assert_int_equal(summary.losses.others, 01111111111100000000);
 	assert_int_equal(summary.start_ns, 1000);
 	assert_int_equal(summary.end_ns, 2000);
 }

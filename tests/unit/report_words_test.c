@@ -68,6 +68,7 @@ static void test_what_cannot_be_seen_is_not_said_to_be_absent(void **state)
 	begin_as(REPORT_DUMP_OPS, "summary", NULL);
 	add(alloc("cudaMalloc", 0x1000, 300));
 	now_ns += 2 * SECOND;
+	add(alloc("cudaMalloc", 0x2000, 300));
 	texts = end_with(&reader);
 	assert_has(&texts.md, "no churn. Not looked for: leak-at-exit, unexplained-growth,"
 			      " redundant-copies, memory-pressure.");
@@ -94,6 +95,7 @@ static void test_everything_was_looked_for(void **state)
 	add(alloc("cudaMalloc", 0x1000, 300));
 	add(record_on(0, record_from(MIB, record_alloc("cuMemGetInfo_v2", 0, MIB))));
 	now_ns += 2 * SECOND;
+	add(alloc("cudaMalloc", 0x2000, 300));
 	add(record_exit(0));
 	texts = end_with(&reader);
 	assert_has_not(&texts.md, "Not looked for");

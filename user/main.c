@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,6 +67,23 @@ static bool ends_with(const char *text, const char *end)
 	return length > strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
+/* Whether a shell would find it. */
+static bool is_program(const char *name)
+{
+	const char *directory = getenv("PATH");
+	char path[PATH_MAX];
+	size_t length;
+	bool found = strchr(name, '/');
+
+	for (; !found && directory && *directory;
+	     directory += length + (directory[length] == ':')) {
+		length = strcspn(directory, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", (int)length, directory, name);
+		found = *name && !access(path, X_OK);
+	}
+	return found;
+}
+
 /* One line, which says what to type. */
 static int unknown(const char *name)
 {
@@ -88,10 +107,12 @@ static int unknown(const char *name)
 	else if (ends_with(name, ".mscope"))
 		log_error("there is no command \"%s\"; for a recording: memscope-bpf report %s",
 			  name, name);
-	else
+	else if (is_program(name))
 		log_error("there is no command \"%s\": `memscope-bpf help` lists them; to start a"
 			  " program: memscope-bpf trace -- %s ...",
 			  name, name);
+	else
+		log_error("there is no command \"%s\": `memscope-bpf help` lists them", name);
 	return EXIT_USAGE;
 }
 

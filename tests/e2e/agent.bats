@@ -167,6 +167,7 @@ checked() {
 	wait_for '[ "$(ask /ready -o ready.txt -w "%{http_code}")" = 200 ]'
 	grep -q '^ready' ready.txt
 	assert_equal "$(ask /none -o /dev/null -w '%{http_code}')" 404
+	[[ $(ask /who) == *"there are /, /metrics, /api/v1/who,"* ]] || fail "no path is named"
 	assert_equal "$(ask /api/v1/processes/0 -o /dev/null -w '%{http_code}')" 404
 	assert_equal "$(ask /api/v1/processes/-1 -o /dev/null -w '%{http_code}')" 404
 	assert_equal "$(ask /metrics -X DELETE -o /dev/null -w '%{http_code}')" 405

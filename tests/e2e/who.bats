@@ -371,7 +371,11 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 		"[$one]"$'\n'"[$one]"$'\ntrue'
 	assert_equal "$(who --json --user root | jq -c '[.devices[].processes[].pid] | unique | length')" 2
 	run -5 who --container nosuch
-	[[ $output == *"what was asked for (container nosuch)"* ]] || fail "$output"
+	[[ $output == *'there is no container "nosuch" here'* ]] || fail "$output"
+	[[ $output != *" $one "* ]] || fail "$output"
+	# A name that processes have, but not those.
+	run -5 who --namespace nosuch
+	[[ $output == *"what was asked for (namespace nosuch)"* ]] || fail "$output"
 	[[ $output != *" $one "* ]] || fail "$output"
 }
 

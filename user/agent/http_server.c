@@ -115,7 +115,7 @@ static enum MHD_Result queue_error(struct server *server, struct MHD_Connection 
 	const char *text = status == 400 ? "from and to are like -1h or 2026-11-21T15:04, and by is"
 					   " process, pod, container, user, job or device; from is"
 					   " earlier than to\n" :
-			   status == 404 ? "there is nothing here\n" :
+			   status == 404 ? REQUEST_PATHS :
 			   status == 405 ? "only GET and HEAD are answered\n" :
 			   status == 403 ? "only root and the group memscope may see this\n" :
 			   status == 401 ? "a name and a password are needed (--web-config)\n" :

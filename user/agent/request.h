@@ -33,6 +33,11 @@ enum request_form {
 	REQUEST_OPENMETRICS, /* instead of Prometheus' text format */
 };
 
+/* What a client is told that asks for something else. */
+#define REQUEST_PATHS \
+	"there is no such path, process or history; there are /, /metrics, /api/v1/who, /api/v1/processes/PID," \
+	" /api/v1/history, /debug/pprof/gpu_heap, /health and /ready\n"
+
 #define REQUEST_EVERYBODY UINT32_MAX
 
 struct request {

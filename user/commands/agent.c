@@ -426,7 +426,10 @@ static int load(struct config *config, struct agent_settings *settings, int *fir
 	if (*first < 0)
 		return code;
 	if (*first < as_started.argc) {
-		log_error("agent takes no argument \"%s\"", as_started.argv[*first]);
+		log_error("agent takes no argument \"%s\": it runs until Ctrl-C or SIGTERM; as a"
+			  " service, systemctl start, status and stop memscope-bpf, or ask"
+			  " http://127.0.0.1:9750/ready",
+			  as_started.argv[*first]);
 		return EXIT_USAGE;
 	}
 	path = config_flag(config, "config");

@@ -73,8 +73,14 @@ int dump_input_moment(const struct option_row *row, const char *value, struct re
 
 int dump_input_time(const struct option_row *row, const char *value, void *settings)
 {
-	return dump_input_moment(row, value,
-				 (struct report_time *)((char *)settings + row->offset));
+	struct report_time *time = (struct report_time *)((char *)settings + row->offset);
+	int err = report_time_parse(time, value);
+
+	if (err)
+		log_error("--%s: \"%s\" is not a time; write -7d or -1h from the end, 15:04,"
+			  " 2026-11-21T15:04:05Z, or @1764000000",
+			  row->name, value);
+	return err;
 }
 
 /* "oom:2": the second failure of the report. */

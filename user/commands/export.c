@@ -16,6 +16,7 @@
 #include "commands/dump_selection.h"
 #include "commands/output_format.h"
 #include "commands/requirements.h"
+#include "commands/spellings.h"
 #include "export/export.h"
 
 struct settings {
@@ -62,6 +63,7 @@ static const struct exporter *find_format(const char *value)
 
 static int parse_format(const struct option_row *row, const char *value, void *context)
 {
+	const struct spelling_of_value *other;
 	struct nearest nearest = { .word = value };
 	struct settings *settings = context;
 	struct string names = { 0 };
@@ -74,7 +76,11 @@ static int parse_format(const struct option_row *row, const char *value, void *c
 		nearest_offer(&nearest, exporters[i]->name);
 		string_append_format(&names, "%s%s", i ? ", " : "", exporters[i]->name);
 	}
-	if (nearest.found)
+	string_append_char(&names, '\0');
+	other = spelling_of_value(row->name, value, names.bytes);
+	if (other)
+		log_error("--%s: %s", row->name, other->text);
+	else if (nearest.found)
 		log_error("--%s: there is no format \"%s\"; did you mean %s?", row->name, value,
 			  nearest.found);
 	else
@@ -96,6 +102,8 @@ static int parse_json(const struct option_row *row, const char *value, void *con
 /* Those that choose a format: all of them. */
 static void refuse_ending(const char *output)
 {
+	const char *dot = strrchr(output, '.');
+	const struct spelling_of_value *other;
 	struct string endings = { 0 };
 	size_t i;
 
@@ -103,6 +111,12 @@ static void refuse_ending(const char *output)
 		if (exporters[i]->endings)
 			string_append_format(&endings, "%s%s", endings.length ? " " : "",
 					     exporters[i]->endings);
+	other = dot ? spelling_of_value("format", dot + 1, "folded") : NULL;
+	if (other) {
+		log_error("%s: %s", output, other->text);
+		string_fini(&endings);
+		return;
+	}
 	log_error("%s: no format has this ending; write -f FORMAT, or one of these endings: %.*s",
 		  output, (int)endings.length, endings.length ? endings.bytes : "");
 	string_fini(&endings);

@@ -155,6 +155,11 @@ static int take_spelling(struct parser *parser, const struct spelling *spelling,
 	if (spelling->means == SPELLING_NOTHING) {
 		if (spelling->value && !value && !next_word(parser, word, spelling->value))
 			return -1;
+	} else if (spelling->means == SPELLING_REPLACED) {
+		row = row_named(parser->command, spelling->option);
+		if ((!value && !next_word(parser, word, "VALUE")) ||
+		    take_option(parser, row, word, spelling->value))
+			return -1;
 	} else if (spelling->means == SPELLING_OPTION) {
 		row = row_named(parser->command, spelling->option);
 		/* Else that number would be the command to run. */
@@ -330,14 +335,31 @@ int option_file(const struct option_row *row, const char *value, void *settings)
 	return -EINVAL;
 }
 
+/* Patterns and paths may have commas; of the others, no name has any. */
+static bool is_list(const struct option_row *row, const char *value)
+{
+	static const char *const names[] = { "user", "container", "pod", "namespace" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(row->name, names[i]))
+			return strchr(value, ',');
+	return false;
+}
+
 /* Of two, the last would be taken, and what is shown would be another choice than was asked for. */
 int option_once(const struct option_row *row, const char *value, void *settings)
 {
 	const char *given = *(const char **)place(row, settings);
 
-	if (!given)
+	if (given)
+		log_error("--%s: only one can be given: %s or %s", row->name, given, value);
+	else if (is_list(row, value))
+		log_error("--%s: only one can be given, and \"%s\" is a list; for several: record"
+			  " -a, and report --by user, container or pod",
+			  row->name, value);
+	else
 		return option_file(row, value, settings);
-	log_error("--%s: only one can be given: %s or %s", row->name, given, value);
 	return -EINVAL;
 }
 
@@ -380,73 +402,6 @@ int option_number(const struct option_row *row, const char *value, void *setting
 		log_error("--%s: \"%s\" is not a number from %llu to %llu", row->name, value,
 			  (unsigned long long)min, (unsigned long long)max);
 	return err;
-}
-
-/* Whether the value is the word, or, if that is "name=SIZE", such an assignment. */
-static bool is_word(const char *word, const char *value)
-{
-	const size_t length = strcspn(word, "|,=");
-
-	return strcspn(value, "=") == length && !strncmp(word, value, length) &&
-	       (word[length] == '=') == (value[length] == '=');
-}
-
-/* "pods" for pod; or a word that other programs have. Returns whether that is it, logged. */
-static bool is_another_word(const struct option_row *row, const char *value)
-{
-	const char *instead = spelling_of_value(row->name, value, row->argument);
-	const char *word;
-	const size_t length = strlen(value);
-
-	if (instead) {
-		log_error("--%s: %s", row->name, instead);
-		return true;
-	}
-	for (word = row->argument; *word; word += word[strcspn(word, "|,")] != '\0') {
-		const size_t own = strcspn(word, "|,=");
-
-		if (length == own + 1 && value[own] == 's' && !strncmp(word, value, own)) {
-			log_error("--%s: \"%s\": did you mean %.*s?", row->name, value, (int)own,
-				  word);
-			return true;
-		}
-		word += strcspn(word, "|,");
-	}
-	return false;
-}
-
-#define KNOWN 16 /* words of an option; of more, the last ones may be meant */
-
-int option_which(const struct option_row *row, const char *value)
-{
-	char known[KNOWN][32];
-	struct nearest nearest = { .word = value };
-	struct string words = { 0 };
-	const char *word = row->argument, *rest;
-	int which;
-
-	for (which = 0; *word; which++) {
-		const size_t length = strcspn(word, "|,");
-
-		if (is_word(word, value)) {
-			string_fini(&words);
-			return which;
-		}
-		string_append(&words, word, length);
-		/* Words of options are short. */
-		snprintf(known[which % KNOWN], sizeof(*known), "%.*s", (int)length, word);
-		nearest_offer(&nearest, known[which % KNOWN]);
-		word += length + (word[length] != '\0');
-		rest = word + strcspn(word, "|,");
-		string_append_text(&words, !*word ? "" : *rest ? ", " : " or ");
-	}
-	if (!is_another_word(row, value))
-		log_error("--%s: \"%s\" is not one of %.*s%s%s%s", row->name, value,
-			  (int)words.length, words.length ? words.bytes : "",
-			  nearest.found ? "; did you mean " : "",
-			  nearest.found ? nearest.found : "", nearest.found ? "?" : "");
-	string_fini(&words);
-	return -EINVAL;
 }
 
 /* The size of a ring buffer. */

@@ -155,46 +155,15 @@ static const struct format *choose_format(const struct settings *settings)
 	return &formats[FORMAT_MD];
 }
 
-/* What is typed for it, and what to type. */
-static const struct {
-	const char *words, *instead;
-} other_groups[] = {
-	{ " uid owner ", "write --by user" },
-	{ " name process-name program exe script command cmd ", "write --by comm" },
-	{ " namespace ns deployment ", "write --by pod; one of them: --pod NAMESPACE/NAME" },
-	{ " slurm jobid job-id rank ", "write --by job" },
-	{ " pid process ", "each process has a row as it is; leave it out, or --pid PID for one" },
-	{ " gpu device uuid ", "each device has a row as it is; leave it out, or --device NUMBER" },
-	{ " line stack function site file callsite python ",
-	  "where memory was allocated is in each report, if record took stacks; as flame graphs:"
-	  " export -f folded, or -f html" },
-	{ " size time ", "tables are sorted by size; --format html sorts by any column" },
-};
-
-static const char *instead_of_group(const char *value)
-{
-	char word[32];
-	size_t i;
-
-	snprintf(word, sizeof(word), " %.28s ", value);
-	for (i = 0; i < sizeof(other_groups) / sizeof(*other_groups); i++)
-		if (strstr(other_groups[i].words, word))
-			return other_groups[i].instead;
-	return NULL;
-}
-
 static int parse_by(const struct option_row *row, const char *value, void *context)
 {
 	enum process_groups_by *by = &((struct settings *)context)->reader.report.options.by;
-	const char *instead = instead_of_group(value);
 	int which = -EINVAL;
 
 	if (*by != PROCESS_GROUPS_NONE)
 		log_error("--by: one report has one such table; run it once for %s, and once for"
 			  " \"%s\"",
 			  process_groups_name(*by), value);
-	else if (instead)
-		log_error("--by %s: %s", value, instead);
 	else
 		which = option_which(row, value);
 	if (which < 0)

@@ -2,7 +2,6 @@
 #include "commands/spellings.h"
 
 #include <stddef.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define LIVE "trace record"
@@ -10,6 +9,7 @@
 #define READING "report diff export"
 
 #define MEANS(option, value, text) SPELLING_OPTION, option, value, text
+#define REPLACED(option, value, text) SPELLING_REPLACED, option, value, text
 #define FILE_OPERAND(text) SPELLING_OPERAND, NULL, NULL, text
 #define ADVICE(text) SPELLING_ADVICE, NULL, NULL, text
 #define ANYWAY(text) SPELLING_NOTHING, NULL, NULL, text
@@ -107,7 +107,6 @@ static const struct spelling spellings[] = {
 	{ "trace", "-W", ADVICE("of record, -C 10 -W 5 of tcpdump is --ring 50M: the newest events are kept") },
 	/* One name in trace, another in record. */
 	{ "record", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
-	{ "record", "--call-graph", ADVICE("write --stacks=alloc: stacks are walked by unwind tables") },
 	{ "trace", "--stacks", MEANS("stack", NULL, TRACE_STACKS) },
 	{ "report", "--oom", ADVICE("who held what when memory ran out is in each report; leave it out") },
 	{ "trace", "-z", ADVICE("for calls that succeeded alone: --json, and select(.result == 0) of jq") },
@@ -152,8 +151,8 @@ static const struct spelling spellings[] = {
 	{ LIVE, "-G", MEANS("cgroup", NULL, "it is --cgroup here") },
 	{ "trace", "-g", MEANS("stack", NULL, TRACE_STACKS) },
 	{ "record", "-g", MEANS("stacks", "alloc", RECORD_STACKS) },
-	{ "trace", "--call-graph", ADVICE(TRACE_STACKS) },
-	{ "record", "--call-graph", ADVICE(RECORD_STACKS) },
+	{ "trace", "--call-graph", REPLACED("stack", NULL, TRACE_STACKS) },
+	{ "record", "--call-graph", REPLACED("stacks", "alloc", RECORD_STACKS) },
 	{ LIVE, "-F", ADVICE(ALL_CALLS) },
 	{ LIVE, "--freq", ADVICE(ALL_CALLS) },
 	{ LIVE, "--all-cpus", MEANS("all", NULL, "it is --all here") },
@@ -250,11 +249,13 @@ static const struct spelling spellings[] = {
 	{ "top", "--json", ADVICE(NUMBERS_OVER_TIME) },
 	{ "top", "--format", ADVICE(NUMBERS_OVER_TIME) },
 	{ "agent", "--json", ADVICE("what it serves is JSON: curl -s http://127.0.0.1:9750/api/v1/who") },
+	{ "agent", "--port", ADVICE("write --listen 127.0.0.1:9999") },
 	{ "agent", "-p", ADVICE("it traces all processes; one alone: memscope-bpf record -p PID") },
 	{ "agent", "-a", ADVICE("it traces all processes; leave it out") },
 	{ "who", "-a", ADVICE("it shows every process; leave it out") },
 	{ "who", "-n", MEANS("namespace", NULL, "it is --namespace here; to look again each second: -w 1") },
 	{ "who", "-c", MEANS("container", NULL, "it is --container here") },
+	{ "who", "--agent", ADVICE("who looks for itself, without an agent; leave it out; what an agent knows: top --agent SOCKET") },
 	{ "who", "-A", ADVICE("it shows every process; leave it out") },
 	{ "who", "--all-namespaces", ADVICE("it shows every process; leave it out") },
 	{ "who", "-l", ADVICE("to look again each second: -w 1; labels are not known here: write --pod NAMESPACE/NAME or --container ID") },
@@ -283,7 +284,8 @@ static const struct spelling spellings[] = {
 	{ "diff", "--stat", ADVICE("the first line says what is more; for a script: --json") },
 	{ "trace", "--filter", ADVICE("by size: --min-size 1M; by call: -e alloc,free or --api NAME") },
 	{ "trace", "--grep", ADVICE("by size: --min-size 1M; by call: -e alloc,free or --api NAME") },
-	{ "trace", "--output-format", ADVICE("write --json") },
+	{ "trace who history check verify", "--output-format", MEANS("format", NULL, "it is --format here") },
+	{ "trace", "--limit", ADVICE("for some lines write | head -n 10") },
 	{ "trace", "-O", ADVICE("the cost of tracing is in the summary; leave it out") },
 	{ "trace", "-U", ADVICE("the columns are those that fit; --json has all") },
 	{ "trace", "-X", ADVICE("values are shown as numbers and by name; --json has all") },
@@ -297,6 +299,9 @@ static const struct spelling spellings[] = {
 	{ "record", "--compress", ANYWAY("recordings are compressed anyway") },
 	{ LIVE, "--pid-file", ADVICE("write -p \"$(cat FILE)\"") },
 	{ LIVE, "--pidfile", ADVICE("write -p \"$(cat FILE)\"") },
+	{ "record", "--last", ADVICE("what was before is not known; to keep the newest from now on: --ring 1G, or --ring 1G --on-signal USR1") },
+	{ "record", "--trigger", ADVICE("write --on-oom, --on-exit or --on-signal USR1") },
+	{ "record", "--exclude", ADVICE("write what to record: --comm PATTERN, --user NAME or --cgroup PATH; without launches: --launches=off") },
 	{ "record", "--on-leak", ADVICE("a leak is found afterwards: report --fail-on leak FILE; triggers: --on-oom, --on-exit, --on-signal USR1") },
 	{ LIVE, "--mem", ANYWAY("memory is what is traced anyway") },
 	{ LIVE, "--memory", ANYWAY("memory is what is traced anyway") },
@@ -313,6 +318,8 @@ static const struct spelling spellings[] = {
 	{ "report diff", "--text", MEANS("format", "text", "it is --format text here") },
 	{ "report", "--junit", ADVICE("write --format junit -o FILE") },
 	{ "report", "--leak", ADVICE("leaks are in each report; --fail-on leak makes an exit code of them") },
+	{ "report", "--short", ADVICE("the first lines of a report are its summary: | head -20") },
+	{ "report", "--flamegraph", ADVICE("--format html draws one, if record took stacks; for other programs: export -f folded") },
 	{ "report", "--summary", ADVICE("the first lines of a report are its summary: | head -20") },
 	{ "report", "--tui", ADVICE("write | less, or --format html for a browser") },
 	{ "report", "--open", ADVICE("write -o run.html, and open that in a browser") },
@@ -373,7 +380,7 @@ static const struct {
 	{ "dump", "export -f ndjson FILE" },
 	{ "view", "report FILE" },
 	{ "open", "report -o run.html FILE, and open that in a browser" },
-	{ "list", "check" },
+	{ "list", "who" },
 	{ "test", "report --fail-on leak,oom,loss FILE" },
 	{ "info", "report FILE" },
 	/* memray */
@@ -417,25 +424,36 @@ static const struct {
 	{ "gate", "report --fail-on leak,oom,loss FILE" },
 	{ "ci", "report --fail-on leak,oom,loss FILE" },
 	{ "leaks", "report FILE" },
-	{ "ls", "check" },
+	{ "ls", "who" },
+	{ "leak", "report --fail-on leak FILE, after record -o FILE -p PID" },
+	{ "inspect", "check -p PID, or report FILE" },
+	{ "man", "help COMMAND" },
+	{ "kill", "who, to find processes; it ends none itself" },
 };
 
 /* Values of options, for those that know the value that the answer `needs`. */
-static const struct {
-	const char *option, *value, *needs, *instead;
-} other_values[] = {
-	{ "format", "gha", "github", "it is --format github here" },
-	{ "format", "github-actions", "github", "it is --format github here" },
-	{ "format", "sarif", "github", "there is no SARIF; --format github annotates files and lines, --format junit is for others" },
-	{ "format", "junit-xml", "junit", "it is --format junit here" },
-	{ "format", "xml", "junit", "it is --format junit here" },
-	{ "format", "yaml", "json", "there is no YAML: write --format json" },
-	{ "format", "table", "text", "it is --format text here" },
-	{ "format", "markdown", "md", "it is --format md here" },
-	{ "sort", "memory", "live", "it is --sort live here" },
-	{ "sort", "mem", "live", "it is --sort live here" },
-	{ "sort", "%MEM", "live", "it is --sort live here" },
-	{ "sort", "cpu", "live", "processors are not looked at: --sort live, or --sort rate" },
+static const struct spelling_of_value other_values[] = {
+	{ "format", "gha github-actions", "github", "it is --format github here", true },
+	{ "format", "sarif", "github", "there is no SARIF; --format github annotates files and lines, --format junit is for others", false },
+	{ "format", "junit-xml xml", "junit", "it is --format junit here", true },
+	{ "format", "yaml", "json", "there is no YAML: write --format json", false },
+	{ "format", "table", "text", "it is --format text here", true },
+	{ "format", "markdown", "md", "it is --format md here", true },
+	{ "format", "flamegraph flame svg", "folded", "flame graphs are drawn by report -o run.html; programs that draw them read -f folded", false },
+	{ "format", "memray", "folded", "only memray writes its files; what it shows: report -o run.html, -f folded or -f pprof", false },
+	{ "sort", "memory mem %MEM", "live", "it is --sort live here", true },
+	{ "sort", "cpu", "live", "processors are not looked at: --sort live, or --sort rate", false },
+	{ "by", "name process-name program exe script command cmd", "comm", "it is --by comm here", true },
+	{ "by", "name comm program pid", "process", "it is --by process here", true },
+	{ "by", "gpu uuid", "device", "it is --by device here", true },
+	{ "by", "uid owner", "user", "write --by user", false },
+	{ "by", "namespace ns deployment", "pod", "write --by pod; one of them: --pod NAMESPACE/NAME", false },
+	{ "by", "slurm jobid job-id rank", "job", "write --by job", false },
+	{ "by", "pid process", "comm", "each process has a row as it is; leave it out, or --pid PID for one", false },
+	{ "by", "gpu device uuid", "comm", "each device has its own rows as it is; leave it out; of a recording: report --device NUMBER", false },
+	{ "by", "library libraries owner-library framework", "comm", "memory by library is in each report, if record took stacks (--stacks=alloc); leave it out", false },
+	{ "by", "line stack function site file callsite python", "comm", "where memory was allocated is in each report, if record took stacks; as flame graphs: export -f folded, or report -o run.html", false },
+	{ "by", "size time", "comm", "tables are sorted by size; report --format html sorts by any column", false },
 };
 
 /* clang-format on */
@@ -476,20 +494,22 @@ static bool is_one_of(const char *word, const char *words)
 {
 	const size_t length = strlen(word);
 
-	for (; *words; words += strcspn(words, "|,"), words += *words != '\0')
-		if (strcspn(words, "|,") == length && !strncmp(words, word, length))
+	for (; *words; words += strcspn(words, "|, "), words += *words != '\0')
+		if (strcspn(words, "|, ") == length && !strncmp(words, word, length))
 			return true;
 	return false;
 }
 
-const char *spelling_of_value(const char *option, const char *value, const char *words)
+const struct spelling_of_value *spelling_of_value(const char *option, const char *value,
+						  const char *words)
 {
+	const size_t count = sizeof(other_values) / sizeof(*other_values);
 	size_t i;
 
-	for (i = 0; i < sizeof(other_values) / sizeof(*other_values); i++)
+	for (i = 0; i < count; i++)
 		if (!strcmp(other_values[i].option, option) &&
-		    !strcmp(other_values[i].value, value) &&
+		    has_word(other_values[i].values, value) &&
 		    is_one_of(other_values[i].needs, words))
-			return other_values[i].instead;
+			return &other_values[i];
 	return NULL;
 }

@@ -7,11 +7,14 @@
 #ifndef MEMSCOPE_COMMANDS_SPELLINGS_H
 #define MEMSCOPE_COMMANDS_SPELLINGS_H
 
+#include <stdbool.h>
+
 enum spelling_meaning {
-	SPELLING_OPTION,  /* it stands for an option */
-	SPELLING_OPERAND, /* its value is an operand */
-	SPELLING_NOTHING, /* it asks for what is so anyway: it is taken, and that is said */
-	SPELLING_ADVICE,  /* it cannot be done; what to type is said */
+	SPELLING_OPTION,   /* it stands for an option */
+	SPELLING_REPLACED, /* the same, and its own value means nothing here */
+	SPELLING_OPERAND,  /* its value is an operand */
+	SPELLING_NOTHING,  /* it asks for what is so anyway: it is taken, and that is said */
+	SPELLING_ADVICE,   /* it cannot be done; what to type is said */
 };
 
 struct spelling {
@@ -29,10 +32,16 @@ const struct spelling *spelling_find(const char *command, const char *word);
 /* The spelling of a command; what it says to type. NULL: there is none. */
 const char *spelling_of_command(const char *word);
 
-/*
- * What to type in place of that value of an option that has a list of values, `words`
- * ("text|json"). NULL: nothing.
- */
-const char *spelling_of_value(const char *option, const char *value, const char *words);
+/* A value of an option that has a list of values. */
+struct spelling_of_value {
+	const char *option, *values; /* what is typed: words with spaces between */
+	const char *needs;           /* only where the option has this value */
+	const char *text;            /* of a message */
+	bool is_same;                /* it stands for the value that it needs */
+};
+
+/* `words`: the values that the option has ("text|json"). NULL: there is none. */
+const struct spelling_of_value *spelling_of_value(const char *option, const char *value,
+						  const char *words);
 
 #endif /* MEMSCOPE_COMMANDS_SPELLINGS_H */

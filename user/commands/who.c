@@ -16,6 +16,7 @@
 #include "commands/command.h"
 #include "commands/container_option.h"
 #include "commands/dump_selection.h"
+#include "commands/live_choice.h"
 #include "commands/options.h"
 #include "commands/terminal.h"
 #include "host/holders.h"
@@ -181,6 +182,15 @@ static int identify_all(struct looking *looking)
 	return 0;
 }
 
+/* Whether none is what was asked for. */
+static bool is_without_any(const struct looking *looking)
+{
+	const struct settings *settings = &looking->settings;
+
+	return looking->holders.holders_count <= looking->left_out &&
+	       (settings->pids_count || process_selection_is_some(&settings->selection));
+}
+
 static int look(struct looking *looking)
 {
 	struct writer *writer = &looking->writer;
@@ -200,7 +210,7 @@ static int look(struct looking *looking)
 	log_debug("NVML took %llu us", (unsigned long long)looking->holders.nvml->ns / 1000);
 	if (looking->settings.json)
 		who_append_json(&writer->text, &who);
-	else
+	else if (looking->settings.watch_ns || !is_without_any(looking))
 		write_text(writer, &who, looking->settings.watch_ns);
 	return writer_flush(writer);
 }
@@ -230,23 +240,31 @@ static int look_on(struct looking *looking)
 }
 
 /* Says so if none is what was asked for: of names that no process has, too. */
-static bool is_without_any(const struct looking *looking)
+static bool tell_if_without_any(const struct looking *looking)
 {
 	const size_t left_out = looking->left_out;
 	const struct settings *settings = &looking->settings;
 	struct string asked = { 0 };
 
-	if (looking->holders.holders_count > left_out ||
-	    (!settings->pids_count && !process_selection_is_some(&settings->selection)))
+	if (!is_without_any(looking))
 		return false;
 	process_selection_append(&asked, &settings->selection);
-	log_error("no process that has the driver open is what was asked for (%s%s%.*s); %zu"
-		  " other%s, which who shows without these options",
+	log_error("no process that has the driver open is what was asked for (%s%s%.*s)%s",
 		  settings->pids_count ? "--pid" : "",
 		  settings->pids_count && asked.length ? ", " : "", (int)asked.length,
-		  asked.length ? asked.bytes : "", left_out, left_out == 1 ? " has" : "s have");
+		  asked.length ? asked.bytes : "",
+		  left_out ? "; others have, which who shows without these options" : "");
 	string_fini(&asked);
 	return true;
+}
+
+/* Names that nothing here has. Returns an exit code, logged. */
+static int check_names(struct settings *settings)
+{
+	const struct process_selection names = { .user = settings->selection.user,
+						 .container = settings->selection.container };
+
+	return live_choice_check(&names, &settings->containers);
 }
 
 static int run_who(struct looking *looking)
@@ -259,7 +277,7 @@ static int run_who(struct looking *looking)
 	writer_init_stdout(&looking->writer);
 	err = look_on(looking);
 	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
-	if (!err && is_without_any(looking) && code == EXIT_OK)
+	if (!err && tell_if_without_any(looking) && code == EXIT_OK)
 		code = EXIT_NO_TARGET;
 	if (err)
 		code = err == -EPIPE ? EXIT_OK : EXIT_FAILED;
@@ -305,7 +323,8 @@ static int who(int argc, char **argv)
 			argv[first]);
 		return EXIT_USAGE;
 	}
-	return run_who(&looking);
+	code = check_names(&looking.settings);
+	return code == EXIT_OK ? run_who(&looking) : code;
 }
 
 const struct command who_command = {

@@ -204,11 +204,33 @@ static bool correct(struct string *why, const char *word, uint32_t kinds)
 	return true;
 }
 
+/* Sizes may have capital letters, names of conditions have none. */
+static bool correct_case(struct string *why, const char *word)
+{
+	const size_t length = strcspn(word, "=<>");
+	bool has_capitals = false;
+	char small[32];
+	size_t i;
+
+	if (length >= sizeof(small))
+		return false;
+	for (i = 0; i < length; i++) {
+		const bool is_capital = word[i] >= 'A' && word[i] <= 'Z';
+
+		small[i] = (char)(is_capital ? word[i] - 'A' + 'a' : word[i]);
+		has_capitals |= is_capital;
+	}
+	if (has_capitals)
+		string_append_format(why, "conditions are in small letters: write %.*s%s",
+				     (int)length, small, word + length);
+	return has_capitals;
+}
+
 static void list_words(struct string *why, const char *word, uint32_t kinds)
 {
 	enum gate_kind kind;
 
-	if (correct(why, word, kinds) || suggest(why, word, kinds))
+	if (correct(why, word, kinds) || correct_case(why, word) || suggest(why, word, kinds))
 		return;
 	string_append_format(why, "\"%s\" is not one of growth=SIZE, leak, oom, oom=any", word);
 	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)

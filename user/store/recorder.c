@@ -417,7 +417,8 @@ static int open_output(struct recorder *recorder)
 	}
 	if (!recorder->is_ring)
 		return dump_file_open(&recorder->file, path,
-				      "; remove it, or choose another name with -o");
+				      "; remove it, or choose another name with -o, such as"
+				      " run-%t.mscope, where %t is the time");
 	err = triggers_check_names(&recorder->triggers, path);
 	if (err)
 		return err;

@@ -237,29 +237,19 @@ $(BUILD)/stacks/walk_copies: tests/stacks/walk_copies.c tests/stacks/sample.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOAD_CFLAGS) -o $@ $< -ldw
 
-# End-to-end tests wait most of the time, so groups of about the same length run beside each other. Those that
-# trace all processes would lose events beside one that floods, those that trace children would have their probes
-# taken out of files, and probes of all processes are in the way of those that look at where probes are, or at what
-# is left of them: the latter run apart from the former, at the end of the first group.
+# End-to-end tests wait most of the time, so groups of about the same length run beside each other: one
+# waits for single uprobes to go, one reads recordings, and it and another trace what they start and look at nothing
+# else. The rest are of all processes, of what is left in the kernel, of where probes are, or of floods,
+# and would see each other.
 E2E_LONG := $(wildcard tests/e2e/*_long.bats)
 E2E_FILES := $(filter-out $(E2E_LONG),$(wildcard tests/e2e/*.bats))
-e2e = $(patsubst %,tests/e2e/%.bats,$(1))
-E2E_APART := $(call e2e,agent_floods agent_stacks agent_budget agent_latency floods stress short_lives ring_left threads attach prologues gate \
-	lacking late_devices novel)
-E2E_AGENTS := $(call e2e,agent agent_push agent_remote_write agent_web history top_agent)
-E2E_ASKED := $(call e2e,agent_clients agent_policy agent_config top top_screen devices mark)
-E2E_WATCHERS := $(call e2e,scope held storm identity kept oncall choice rows verdicts) $(E2E_AGENTS) $(E2E_ASKED)
-E2E_RECORDERS := $(call e2e,record flight fingers)
-E2E_READING := $(filter $(call e2e,export% crafted diff html report),$(E2E_FILES))
-E2E_OWN := $(call e2e,verdicts choice rows growth nccl split driver files host hostile package)
-E2E_CALM := $(call e2e,launches trace calls bad_input check ffmpeg verify docs who simcuda names)
-E2E_QUIET := $(call e2e,gpu_time bottlenecks markers tensors python stacks stack_owners stack_truth)
-E2E_BESIDE := $(E2E_AGENTS) $(E2E_RECORDERS) -- $(E2E_ASKED) $(call e2e,single) -- \
-	$(E2E_READING) $(E2E_QUIET) -- $(E2E_OWN) $(E2E_CALM)
-E2E_TESTS := $(filter-out $(E2E_APART) $(E2E_BESIDE),$(E2E_FILES)) $(E2E_APART) -- $(E2E_BESIDE)
-
-check check-e2e stress: export APART := $(E2E_APART)
-check check-e2e stress: export WATCHERS := $(E2E_WATCHERS)
+E2E_SINGLE := tests/e2e/single.bats
+E2E_READING := $(filter tests/e2e/export% %/crafted.bats %/diff.bats %/html.bats %/report.bats,$(E2E_FILES))
+E2E_CALM := $(patsubst %,tests/e2e/%.bats,launches trace calls bad_input check ffmpeg verify docs who \
+	simcuda names)
+E2E_QUIET := $(patsubst %,tests/e2e/%.bats,gpu_time bottlenecks markers tensors python stacks stack_owners stack_truth)
+E2E_ALONE := $(filter-out $(E2E_SINGLE) $(E2E_READING) $(E2E_CALM) $(E2E_QUIET),$(E2E_FILES))
+E2E_TESTS := $(E2E_ALONE) -- $(E2E_SINGLE) -- $(E2E_READING) $(E2E_QUIET) -- $(E2E_CALM)
 
 E2E_DEPS := $(BUILD)/stacks/libcuda.so.1 $(BUILD)/stacks/walk_copies $(INJECTED) simcupti simnv $(WORKLOAD_PROGRAMS) $(WORKLOADS)/dumpcat $(WORKLOADS)/unwindcat $(WORKLOADS)/hostile_dump $(WORKLOADS)/crafted_dump \
 	$(WORKLOADS)/shim.so $(WORKLOADS)/novel/novel $(WORKLOADS)/libc10.so $(WORKLOADS)/libnvtx3interop.so.1 $(WORKLOADS)/tsl.so $(WORKLOADS)/tsl_local.so $(WORKLOADS)/lacking.so $(WORKLOADS)/native_thread.so $(WORKLOADS)/simnv-devices $(SIMCUDA_SELFTESTS) $(SIMCUDA_OUT)/libselftest-injection.so \

@@ -210,7 +210,8 @@ static int look(struct looking *looking)
 	log_debug("NVML took %llu us", (unsigned long long)looking->holders.nvml->ns / 1000);
 	if (looking->settings.json)
 		who_append_json(&writer->text, &who);
-	else if (looking->settings.watch_ns || !is_without_any(looking))
+	else if (looking->settings.watch_ns || !looking->holders.devices_count ||
+		 !is_without_any(looking))
 		write_text(writer, &who, looking->settings.watch_ns);
 	return writer_flush(writer);
 }

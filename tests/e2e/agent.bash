@@ -63,7 +63,6 @@ named_puppet() {
 }
 
 puppet_as() {
-	prime "$1"
 	mkfifo puppet.in puppet.out
 	"./$1" < puppet.in > puppet.out 3>&- 8>&- 9<&- &
 	PUPPET_PID=$!
@@ -73,31 +72,10 @@ puppet_as() {
 	puppet init
 }
 
-agent_has_decided() {
-	wait_for 'grep -qE "process '"$1"'(: its calls are recorded| is not traced)" agent.err'
-}
-
-# An agent that is there already decides before the puppet's first call, however busy the machine is.
+# An agent that is there decides before the puppet's first call, however busy the machine is.
 settled() {
-	[ ! -e agent.err ] || [ -z "${OTHER_PID:-}" ] || agent_has_decided "$PUPPET_PID"
-}
-
-# The first process that maps a driver may have called it before its probes were there: that is one of the same name
-# here, which calls nothing.
-prime() {
-	local pid
-
-	[ -e agent.err ] && [ -n "${OTHER_PID:-}" ] && [ "$(cat primed 2> /dev/null)" != "$OTHER_PID" ] || return 0
-	echo "$OTHER_PID" > primed
-	mkfifo prime.in
-	"./$1" < prime.in > /dev/null 3>&- 7>&- 8>&- 9>&- &
-	pid=$!
-	exec 7> prime.in
-	echo load >&7
-	agent_has_decided "$pid"
-	exec 7>&-
-	wait "$pid" || true
-	rm prime.in
+	[ ! -e agent.err ] || [ -z "${OTHER_PID:-}" ] ||
+		wait_for 'grep -qE "process $PUPPET_PID(: its calls are recorded| is not traced)" agent.err'
 }
 
 # The value of one series: $1 its family, $2 a regular expression for labels, of $3 (metrics.txt).

@@ -5,7 +5,7 @@
 # make deb        a Debian package of it
 # make fuzz       random inputs for the parsers, FUZZ_SECONDS=60 for each
 # make analyze    clang's static analyser, as far as it goes; `make lint` stops sooner
-# make soak       what months do to the agent, in SOAK_MINUTES=3
+# make soak       what months do to the agent, in SOAK_MINUTES=3 (SOAK_RATE=10: processes a second)
 # make check-long what takes minutes and is done in short by `make check`
 # make stress     kills, floods, all of what has very many cases: what `make check` does in short
 # V=1 shows the commands, DEBUG=1 builds without optimisation, SAN=1 with sanitizers.

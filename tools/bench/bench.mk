@@ -106,9 +106,9 @@ $(BUILD)/bench/paced: tools/bench/paced.c tests/simcuda/include/simcuda.h $(BUIL
 bench-budget: memscope-bpf $(BUILD)/bench/paced
 	$(Q)tools/bench/budget $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda $(or $(BUDGET),0.5%) $(SECONDS)
 
-# What months do to the agent, in short: SOAK_MINUTES=60
+# What months do to the agent, in short: SOAK_MINUTES=60 SOAK_RATE=10
 soak: memscope-bpf $(addprefix $(BUILD)/workloads/,puppet exhaust flood) $(BUILD)/simcuda/libcuda.so.1
-	$(Q)tools/bench/soak $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda $(or $(SOAK_MINUTES),3)
+	$(Q)tools/bench/soak $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda $(or $(SOAK_MINUTES),3) $(SOAK_RATE)
 
 bench-ledger: $(BUILD)/bench/ledger
 	$(Q)$<

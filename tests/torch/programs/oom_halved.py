@@ -15,6 +15,6 @@ while batch is None:
         wanted //= 2
 assert wanted == 200
 checkpoint("backed off")
-for _ in range(20):
+for _ in range(60):
     batch.add_(1)
     time.sleep(0.02)

@@ -149,6 +149,16 @@ time.sleep(30)' 3>&- 8>&- 9<&-; }
 		--inh-caps=-all "$MEMSCOPE" trace -p 1
 }
 
+@test "no privilege: check and top say what to type, in words of the program's own" {
+	local ordinary=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
+
+	run -3 --separate-stderr "${ordinary[@]}" "$MEMSCOPE" check
+	assert_equal "$stderr" ""
+	assert_equal "${lines[0]}" "Tracing does not work here without privileges: run it with sudo (sudo memscope-bpf check), or give the program these capabilities (setcap)."
+	expect 3 "; without privileges, --agent SOCKET shows what an agent traces" \
+		"${ordinary[@]}" "$MEMSCOPE" top -a
+}
+
 @test "a kernel without BTF" {
 	expect 4 "missing: type information of the kernel" "$MEMSCOPE" trace --without=btf -p 1
 }

@@ -499,7 +499,7 @@ static int agent(int argc, char **argv)
 	} else {
 		settings.reload = reload;
 		hold_hangup();
-		code = require_tracing(&settings.recording.capture.features);
+		code = require_tracing(&settings.recording.capture.features, "");
 		if (code == EXIT_OK)
 			code = agent_run(&settings);
 	}

@@ -448,7 +448,7 @@ static int record(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = complete(&settings);
 		if (code == EXIT_OK)
-			code = require_tracing(&capture->features);
+			code = require_tracing(&capture->features, "");
 		if (code == EXIT_OK)
 			code = record_run_run(&settings.recording);
 	}

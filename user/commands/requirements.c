@@ -9,7 +9,7 @@
 #include "commands/command.h"
 #include "host/privilege.h"
 
-static int require_privileges(void)
+static int require_privileges(const char *otherwise)
 {
 	char missing[256] = "";
 	size_t i, length = 0;
@@ -20,14 +20,14 @@ static int require_privileges(void)
 					   length ? ", " : "", privileges[i].name);
 	if (!length)
 		return EXIT_OK;
-	log_error("missing %s: run with sudo, or give the program these capabilities (setcap)",
-		  missing);
+	log_error("missing %s: run with sudo, or give the program these capabilities (setcap)%s",
+		  missing, otherwise);
 	return EXIT_PERMISSION;
 }
 
-int require_tracing(struct features *features)
+int require_tracing(struct features *features, const char *otherwise)
 {
-	int code = require_privileges(), i;
+	int code = require_privileges(otherwise), i;
 
 	for (i = 0; code == EXIT_OK && i < FEATURES_COUNT; i++) {
 		int err = feature_infos[i].required ? feature_test(features, i) : 0;

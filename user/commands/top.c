@@ -174,7 +174,9 @@ static int look_here(struct top_run_settings *settings)
 	}
 	choose_ops(settings);
 	if (code == EXIT_OK)
-		code = require_tracing(&settings->capture.features);
+		code = require_tracing(
+			&settings->capture.features,
+			"; without privileges, --agent SOCKET shows what an agent traces");
 	return code == EXIT_OK ? top_run(settings) : code;
 }
 

@@ -416,7 +416,7 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			code = selection_filter(selection, &run.pipeline.filter);
 		if (code == EXIT_OK)
-			code = require_tracing(&run.settings.capture.features);
+			code = require_tracing(&run.settings.capture.features, "");
 		if (code == EXIT_OK)
 			code = run_all(&run);
 	}

@@ -229,6 +229,16 @@ static void append_descendants(struct string *out, const struct check_process *p
 	string_fini(&text);
 }
 
+static bool lacks_privileges(const struct check *check)
+{
+	size_t i;
+
+	for (i = 0; i < check->privileges_count; i++)
+		if (check->privileges[i].err)
+			return true;
+	return false;
+}
+
 static void append_verdict(struct string *out, const struct check *check)
 {
 	string_append_format(out, "Tracing %s here", check->able ? "works" : "does not work");
@@ -236,6 +246,9 @@ static void append_verdict(struct string *out, const struct check *check)
 		string_append_format(out, ", but not all of process %u", check->process->pid);
 	if (check->able && check->failed_pid)
 		string_append_format(out, ", but not of process %u", check->failed_pid);
+	if (lacks_privileges(check))
+		string_append_text(out, " without privileges: run it with sudo (sudo memscope-bpf"
+					" check), or give the program these capabilities (setcap)");
 	string_append_text(out, ".\n");
 	if (check->process)
 		append_descendants(out, check->process);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "capture/attach/libbpf_log.h"
 #include "host/nvidia_files.h"
 #include "open_files.skel.h"
 
@@ -33,9 +34,11 @@ static int read_all(int fd, struct map *files)
 /* Returns 0 or -errno; then it is as it was. */
 static int load(struct open_files *open, const struct ms_settings *settings)
 {
-	struct open_files_bpf *skeleton = open_files_bpf__open();
+	struct open_files_bpf *skeleton;
 	int err;
 
+	libbpf_log_init();
+	skeleton = open_files_bpf__open();
 	if (!skeleton)
 		return -errno;
 	if (settings)

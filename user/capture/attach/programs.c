@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "capture/attach/attacher.h"
+#include "capture/attach/libbpf_log.h"
 #include "capture/attach/who_layout.h"
 #include "capture/records/sources.h"
 #include "host/nvidia_driver.h"
@@ -33,27 +34,6 @@ struct programs {
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
-
-#define LIBBPF_MESSAGE 900 /* bytes, of a line of the log */
-
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char *message;
-	int length, skipped;
-
-	if (level == LIBBPF_DEBUG)
-		return 0;
-	length = vasprintf(&message, format, args);
-	if (length < 0)
-		return 0;
-	if (length && message[length - 1] == '\n')
-		message[--length] = '\0';
-	/* The verifier gives its reasons at the end. */
-	skipped = length > LIBBPF_MESSAGE ? length - LIBBPF_MESSAGE : 0;
-	log_debug("%s%s", skipped ? "[...] " : "", message + skipped);
-	free(message);
-	return 0;
-}
 
 /* What is not wanted need not be verified, which takes milliseconds. */
 static void choose_programs(struct memscope_bpf *skeleton, const struct programs_options *options)
@@ -174,7 +154,7 @@ static int load(struct memscope_bpf **result, const struct programs_options *opt
 	int cpus = libbpf_num_possible_cpus(), err;
 	struct memscope_bpf *skeleton;
 
-	libbpf_set_print(print_libbpf);
+	libbpf_log_init();
 	skeleton = *result = memscope_bpf__open();
 	if (!skeleton)
 		return -errno;

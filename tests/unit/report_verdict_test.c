@@ -357,6 +357,34 @@ static void test_a_good_end_is_not_said_to_be_fatal(void **state)
 	}
 }
 
+/* What the verdict's first sentence is about the blocks of a process that lives for `seconds`. */
+static void assert_of_leaks(unsigned int seconds, const char *text)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	begin();
+	add(alloc("cudaMalloc", 0x1000, 300));
+	now_ns += seconds * SECOND;
+	add(alloc("cudaMalloc", 0x2000, 300));
+	add(record_exit(0));
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, text);
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
+/* NVML's numbers, which a machine without NVML lacks, are not what leaks are found by. */
+static void test_no_leak_is_said_if_that_could_be_seen(void **state)
+{
+	(void)state;
+	assert_of_leaks(2, "Nothing wrong was found: no leak, no out-of-memory failure, no churn");
+	assert_of_leaks(2, ". Not looked for: unexplained-growth");
+	assert_of_leaks(0, "Nothing wrong was found: no out-of-memory failure, no churn");
+	assert_of_leaks(0, ". Not looked for: leak-growth, ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_a_part_is_not_larger_than_the_whole),
 		cmocka_unit_test(test_a_part_of_the_time_may_lack_what_was_counted),
 		cmocka_unit_test(test_what_could_not_be_written_is_said),
+		cmocka_unit_test(test_no_leak_is_said_if_that_could_be_seen),
 		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
 	};
 

@@ -232,16 +232,28 @@ static bool was_looked_for(const struct report *report, enum finding_topic topic
 	return true;
 }
 
-static void append_nothing(struct string *out, const struct report *report)
+/* NULL: that there is none cannot be said. */
+static const char *nothing_of(const struct report *report, enum finding_topic topic)
 {
 	static const char *const no[FINDING_TOPICS_COUNT] = {
-		[FINDING_TOPIC_LEAK] = "leak",
 		[FINDING_TOPIC_KEPT] = "memory kept without need",
 		[FINDING_TOPIC_OOM] = "out-of-memory failure",
 		[FINDING_TOPIC_CHURN] = "churn",
 		[FINDING_TOPIC_COPIES] = "copy that could be avoided or made faster",
 		[FINDING_TOPIC_BOTTLENECK] = "bottleneck",
 	};
+
+	/* By the process's own blocks: what else grows on the device may have other reasons. */
+	if (topic == FINDING_TOPIC_LEAK && !is_blind(report, FINDING_LEAK_GROWTH))
+		return is_blind(report, FINDING_LEAK_AT_EXIT) ? "leak while it ran" : "leak";
+	/* What leaks is kept without need, too. */
+	if (topic == FINDING_TOPIC_KEPT && !was_looked_for(report, FINDING_TOPIC_LEAK))
+		return NULL;
+	return was_looked_for(report, topic) ? no[topic] : NULL;
+}
+
+static void append_nothing(struct string *out, const struct report *report)
+{
 	const struct report_coverage *coverage = &report->recordings[0]->coverage;
 	const char *before = ": no ";
 	enum finding_topic topic;
@@ -256,11 +268,11 @@ static void append_nothing(struct string *out, const struct report *report)
 	}
 	string_append_text(out, "Nothing wrong was found");
 	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
-		/* What leaks is kept without need, too. */
-		if (topic == FINDING_TOPIC_NOTE || !was_looked_for(report, topic) ||
-		    (topic == FINDING_TOPIC_KEPT && !was_looked_for(report, FINDING_TOPIC_LEAK)))
+		const char *nothing = nothing_of(report, topic);
+
+		if (!nothing)
 			continue;
-		string_append_format(out, "%s%s", before, no[topic]);
+		string_append_format(out, "%s%s", before, nothing);
 		before = ", no ";
 	}
 	before = ". Not looked for: ";

@@ -385,6 +385,41 @@ static void test_no_leak_is_said_if_that_could_be_seen(void **state)
 	assert_of_leaks(0, ". Not looked for: leak-growth, ");
 }
 
+/* Which of two findings leads, whatever their order. */
+static void assert_leads(const struct finding *leader, const struct finding *other)
+{
+	struct report_finding findings[] = { { .finding = leader }, { .finding = other } };
+	struct report_recording recording = { .findings = findings, .findings_count = 2 };
+	struct report_recording *recordings[] = { &recording };
+	const struct report report = { .recordings = recordings, .count = 1 };
+	const struct report_recording *where;
+
+	assert_ptr_equal(report_gravest(&report, false, &where), leader);
+	findings[0].finding = other;
+	findings[1].finding = leader;
+	assert_ptr_equal(report_gravest(&report, false, &where), leader);
+}
+
+/* On a busy machine, any program waits for a CPU. */
+static void test_what_is_about_memory_comes_before_a_busy_machine(void **state)
+{
+	static const enum finding_rule of_memory[] = { FINDING_LEAK_GROWTH, FINDING_FRAGMENTATION,
+						       FINDING_OOM, FINDING_TEMPORARY };
+	const struct finding busy = { .rule = FINDING_CPU_CONTENTION,
+				      .confidence = FINDING_HIGH,
+				      .bytes = 1 };
+	struct finding finding = { .rule = FINDING_OOM, .outcome = OOM_RECOVERED };
+	size_t i;
+
+	(void)state;
+	assert_true(finding_ended_well(&finding));
+	assert_leads(&finding, &busy);
+	for (i = 0; i < sizeof(of_memory) / sizeof(of_memory[0]); i++) {
+		finding = (struct finding){ .rule = of_memory[i], .confidence = FINDING_LOW };
+		assert_leads(&finding, &busy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_a_part_of_the_time_may_lack_what_was_counted),
 		cmocka_unit_test(test_what_could_not_be_written_is_said),
 		cmocka_unit_test(test_no_leak_is_said_if_that_could_be_seen),
+		cmocka_unit_test(test_what_is_about_memory_comes_before_a_busy_machine),
 		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
 	};
 

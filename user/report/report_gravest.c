@@ -11,11 +11,12 @@ static bool is_note(const struct finding *finding)
 
 /*
  * Out of memory is what people call for, unless the program had it in the end; then a program that
- * does not stay up; what may well be nothing comes after all that is not.
+ * does not stay up; what may well be nothing comes after all that is not. How busy the machine was
+ * says nothing of the program's memory, however sure it is.
  */
 static int rank_of(const struct finding *finding)
 {
-	if (finding_ended_well(finding))
+	if (finding_ended_well(finding) || finding->rule == FINDING_CPU_CONTENTION)
 		return 4;
 	if (finding->rule == FINDING_OOM)
 		return finding->outcome == OOM_HANDLED ? 2 : 0;

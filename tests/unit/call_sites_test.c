@@ -224,12 +224,15 @@ static void test_without_a_stack(void **state)
 	feed(&f, copy(0, 10, 5));
 	total = call_sites_unplaced(&f.sites);
 	assert_int_equal(total.calls, 0);
+	assert_int_equal(call_sites_without_stack(&f.sites).calls, 1);
 	feed(&f, copy(STEP, 10, 7));
 	feed(&f, copy(UNKNOWN, 10, 6));
 	feed(&f, record_call("cuMemsetD8_v2"));
 	total = call_sites_unplaced(&f.sites);
 	assert_int_equal(total.calls, 2);
 	assert_int_equal(total.duration_ns, 11);
+	total = call_sites_without_stack(&f.sites);
+	assert_int_equal(total.calls, 3);
 	finish(&f);
 }
 

@@ -277,6 +277,20 @@ void report_document_sites(struct document *document, const struct report_record
 	put_tensors(document, recording);
 }
 
+/* What the rows lack of the time that is in the tables of functions. */
+static void put_stackless_calls(struct document *document, const struct call_sites *sites)
+{
+	const struct call_site_total total = call_sites_without_stack(sites);
+
+	if (!total.calls)
+		return;
+	string_append_text(&document->text, "Without a call stack, and in no row: ");
+	string_append_count(&document->text, total.calls, "call", "calls");
+	string_append_format(&document->text, ", for %s in all.",
+			     string_duration((char[STRING_NUMBER_BYTES]){ 0 }, total.duration_ns));
+	document_paragraph(document);
+}
+
 void report_document_call_sites(struct document *document, const struct report_recording *recording)
 {
 	static const struct document_column columns[] = {
@@ -316,6 +330,8 @@ void report_document_call_sites(struct document *document, const struct report_r
 		document_row_end(document);
 	}
 	document_table_end(document);
+	if (count)
+		put_stackless_calls(document, &recording->call_sites);
 	free(rows);
 }
 

@@ -147,6 +147,16 @@ struct call_site_total call_sites_unplaced(const struct call_sites *sites)
 	return sum;
 }
 
+struct call_site_total call_sites_without_stack(const struct call_sites *sites)
+{
+	struct call_site_total sum = { 0 };
+	size_t op;
+
+	for (op = 0; op < MS_OPS_COUNT; op++)
+		add_total(&sum, &sites->unplaced[op]);
+	return sum;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static int by_duration(const void *one, const void *other)

@@ -91,6 +91,9 @@ uint64_t call_sites_ns(const struct call_sites *sites, uint64_t process, uint32_
 /* Calls that are in no row, of those kinds of which others are: their stack is not known. */
 struct call_site_total call_sites_unplaced(const struct call_sites *sites);
 
+/* Calls that are in no row, of all kinds. */
+struct call_site_total call_sites_without_stack(const struct call_sites *sites);
+
 /* Of a call; 0 without any. */
 uint64_t call_sites_mean_ns(const struct call_site_total *total);
 

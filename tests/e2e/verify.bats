@@ -52,11 +52,11 @@ block() {
 	run -7 --separate-stderr "$MEMSCOPE" verify --json run.mscope cut.mscope text.mscope damaged.mscope useless.mscope
 	echo "$output" > out.json
 	run -1 --separate-stderr "$MEMSCOPE" verify run.mscope cut.mscope text.mscope damaged.mscope nothing.mscope
-	[[ ${lines[-1]} == "total: 5 recordings: 1 whole, 1 cut short, 1 damaged, 1 not a dump, 1 not read; "*" events, "*" lost while recording" ]]
+	[[ ${lines[-1]} == "total: 5 recordings: 1 whole, 1 cut short, 1 damaged, 1 not a recording, 1 not read; "*" events, "*" lost while recording" ]]
 	# One is no sum.
 	run -0 "$MEMSCOPE" verify run.mscope
 	[[ $output != *total:* ]]
-	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,cut short,not a dump,damaged,unusable"
+	assert_equal "$(jq -r '[.dumps[].status] | join(",")' out.json)" "whole,cut short,not a recording,damaged,unusable"
 	/usr/bin/python3 - "$ROOT/docs/verify.schema.json" out.json << 'END'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
@@ -178,10 +178,10 @@ END
 	: > empty.mscope
 	for file in text.mscope "$MEMSCOPE"; do
 		run -7 "$MEMSCOPE" verify "$file"
-		[[ ${lines[0]} == *": not a dump" ]]
+		[[ ${lines[0]} == *": not a recording" ]]
 	done
 	run -7 "$MEMSCOPE" verify empty.mscope
-	[[ ${lines[0]} == "empty.mscope: not a dump (it is empty: nothing was recorded, or the recorder was stopped before it wrote anything)" ]]
+	[[ ${lines[0]} == "empty.mscope: not a recording (it is empty: nothing was recorded, or the recorder was stopped before it wrote anything)" ]]
 	run -1 "$MEMSCOPE" verify nothing.mscope
 	[[ $output == *"nothing.mscope: cannot open: No such file"* ]]
 	mkfifo pipe

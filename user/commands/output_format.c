@@ -53,3 +53,24 @@ void output_format_say_markdown(const char *output)
 	if (dot && dot[1] && !output_format_ends_in(output, ".out .log .tmp"))
 		log_info("%s: written as Markdown; --format chooses another format", output);
 }
+
+void output_format_say_recording(const char *output)
+{
+	static const struct {
+		const char *endings, *command;
+	} makers[] = {
+		{ ".json", "report -f json" },
+		{ ".html .htm", "report -f html" },
+		{ ".md .txt", "report" },
+		{ ".csv", "export -f csv" },
+		{ ".ndjson .jsonl", "export -f ndjson" },
+		{ ".sqlite .db", "export -f sqlite" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (output_format_ends_in(output, makers[i].endings))
+			log_info("%s will be a recording, whatever its name says: `memscope-bpf %s"
+				 " %s` writes what the name says",
+				 output, makers[i].command, output);
+}

@@ -22,4 +22,7 @@ bool output_format_refuse_kubectl(const char *output);
 /* The file gets Markdown, as its name has the ending of no format: says so if it has one. */
 void output_format_say_markdown(const char *output);
 
+/* The file gets a recording: says so, and what to type, if its name has the ending of a format. */
+void output_format_say_recording(const char *output);
+
 #endif /* MEMSCOPE_COMMANDS_OUTPUT_FORMAT_H */

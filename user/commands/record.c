@@ -12,6 +12,7 @@
 #include "capture/attach/programs.h"
 #include "commands/command.h"
 #include "commands/options.h"
+#include "commands/output_format.h"
 #include "commands/record_run.h"
 #include "commands/requirements.h"
 #include "store/dump_name.h"
@@ -449,6 +450,8 @@ static int record(int argc, char **argv)
 			code = complete(&settings);
 		if (code == EXIT_OK)
 			code = require_tracing(&capture->features, "");
+		if (code == EXIT_OK)
+			output_format_say_recording(settings.recording.output);
 		if (code == EXIT_OK)
 			code = record_run_run(&settings.recording);
 	}

@@ -176,7 +176,7 @@ const struct command verify_command = {
 		" block is whole. incomplete: blocks are missing between others, because they could"
 		" not be written or were removed. damaged. unusable: some blocks are whole, but"
 		" none of those at the beginning of a segment, which the others depend on. too new:"
-		" for this program. not a dump: no recording at all. The exit code is 0 for the"
+		" for this program. not a recording: nothing in it is one, or none of it is whole. The exit code is 0 for the"
 		" first three, with a warning for the second and third, and 7 for the others,"
 		" unless --repair could write the whole blocks.\n"
 		"\n"

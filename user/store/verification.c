@@ -15,10 +15,13 @@
 const char *verification_name(enum verification_status status)
 {
 	static const char *const names[] = {
-		[VERIFICATION_WHOLE] = "whole",           [VERIFICATION_CUT_SHORT] = "cut short",
-		[VERIFICATION_INCOMPLETE] = "incomplete", [VERIFICATION_DAMAGED] = "damaged",
-		[VERIFICATION_UNUSABLE] = "unusable",     [VERIFICATION_TOO_NEW] = "too new",
-		[VERIFICATION_NO_DUMP] = "not a dump",
+		[VERIFICATION_WHOLE] = "whole",
+		[VERIFICATION_CUT_SHORT] = "cut short",
+		[VERIFICATION_INCOMPLETE] = "incomplete",
+		[VERIFICATION_DAMAGED] = "damaged",
+		[VERIFICATION_UNUSABLE] = "unusable",
+		[VERIFICATION_TOO_NEW] = "too new",
+		[VERIFICATION_NO_DUMP] = "not a recording",
 	};
 
 	return names[status];

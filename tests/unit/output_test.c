@@ -363,6 +363,20 @@ static void test_refused_records_are_told(void **state)
 	string_fini(&out);
 }
 
+static void test_one_is_no_plural(void **state)
+{
+	struct summary summary = { .refused = 1, .captured_ops = ~0u };
+	struct string out = { 0 };
+
+	(void)state;
+	summary.counters.seen[MS_OP_ALLOC] = summary.counters.abandoned = 1;
+	summarize(NULL, 0, &summary, &out);
+	assert_non_null(strstr(out.bytes, "\n1 event seen = "));
+	assert_non_null(strstr(out.bytes, "  1 call never returned "));
+	assert_non_null(strstr(out.bytes, "  1 record could not be decoded"));
+	string_fini(&out);
+}
+
 static void test_no_rate_without_time(void **state)
 {
 	const union record copy = record_copy("cudaMemcpy", 4096, MS_DIRECTION_HTOD);
@@ -510,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_a_run_without_incident_mentions_none),
 		cmocka_unit_test(test_what_was_not_captured_is_told),
 		cmocka_unit_test(test_refused_records_are_told),
+		cmocka_unit_test(test_one_is_no_plural),
 		cmocka_unit_test(test_no_rate_without_time),
 		cmocka_unit_test(test_a_rate_beyond_all_numbers),
 		cmocka_unit_test(test_many_kernels_are_cut_short),

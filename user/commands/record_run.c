@@ -76,16 +76,28 @@ static uint64_t live_bytes(const struct state *state)
 	return bytes;
 }
 
+#define EVENTS_BYTES (STRING_NUMBER_BYTES + 8)
+
+/* "1 event" */
+static const char *events_of(char text[EVENTS_BYTES], uint64_t count)
+{
+	char number[STRING_NUMBER_BYTES];
+
+	snprintf(text, EVENTS_BYTES, "%s event%s", string_count(number, count),
+		 count == 1 ? "" : "s");
+	return text;
+}
+
 static void show_progress(struct run *run, uint64_t now_ns)
 {
-	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[STRING_NUMBER_BYTES];
+	char took[STRING_NUMBER_BYTES], seen[EVENTS_BYTES], size[STRING_NUMBER_BYTES];
 	char live[STRING_NUMBER_BYTES], lost[STRING_NUMBER_BYTES], line[200];
 
 	run->progress_ns = now_ns;
 	count(run);
-	snprintf(line, sizeof(line), "%s: %s events, %s written, %s of device memory live, %s lost",
+	snprintf(line, sizeof(line), "%s: %s, %s written, %s of device memory live, %s lost",
 		 string_duration(took, now_ns - run->start_ns),
-		 string_count(seen, losses_kept(&run->losses)),
+		 events_of(seen, losses_kept(&run->losses)),
 		 string_size(size, recorder_counts(run->recorder).bytes),
 		 string_size(live, live_bytes(&run->pipeline.state)),
 		 string_count(lost, losses_count(&run->losses)));
@@ -123,7 +135,7 @@ static void tell_result(const struct run *run)
 {
 	const struct recorder_counts counts = recorder_counts(run->recorder);
 	const char *result = recorder_result(run->recorder), *ring = recorder_ring(run->recorder);
-	char took[STRING_NUMBER_BYTES], seen[STRING_NUMBER_BYTES], size[64];
+	char took[STRING_NUMBER_BYTES], seen[EVENTS_BYTES], size[64];
 	char lost[STRING_NUMBER_BYTES], unwritten[64];
 
 	if (counts.unwritten_records)
@@ -131,27 +143,26 @@ static void tell_result(const struct run *run)
 			    string_count(seen, counts.unwritten_records),
 			    counts.unwritten_records == 1 ? "" : "s",
 			    counts.gone_records ? ", or are no longer in the file" : "");
-	string_count(seen, losses_kept(&run->losses));
+	events_of(seen, losses_kept(&run->losses));
 	string_duration(took, run->end_ns - run->start_ns);
 	of_the_last(size, &counts, run);
 	string_count(lost, losses_count(&run->losses));
 	not_written(unwritten, counts.unwritten_records);
 	/* What a ring or a bundle holds is not all that was seen. */
 	if (ring)
-		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,
-			 took, lost, unwritten, size, ring);
+		log_info("recorded %s in %s, %s lost%s; the newest, %s, are in %s", seen, took,
+			 lost, unwritten, size, ring);
 	else if (run->settings->triggers)
-		log_info("recorded %s events in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
+		log_info("recorded %s in %s, %s lost%s; %s%s", seen, took, lost, unwritten,
 			 result ? "the last bundle: " :
 				  "no trigger fired, so nothing of it was kept (--on-exit"
 				  " keeps what there is at the end)",
 			 result ? result : "");
 	else if (run->settings->ring_bytes)
-		log_info("recorded %s events in %s, %s lost%s; the newest, %s, are in %s", seen,
-			 took, lost, unwritten, size, result);
+		log_info("recorded %s in %s, %s lost%s; the newest, %s, are in %s", seen, took,
+			 lost, unwritten, size, result);
 	else
-		log_info("%s: %s events in %s, %s, %s lost%s", result, seen, took, size, lost,
-			 unwritten);
+		log_info("%s: %s in %s, %s, %s lost%s", result, seen, took, size, lost, unwritten);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -158,9 +158,9 @@ static void append_remarks(struct string *out, const struct report_recording *re
 	if (unwatched)
 		string_append_format(
 			out,
-			"what %zu processes held is unknown: their calls' ends were not"
+			"what %zu process%s held is unknown: the ends of calls were not"
 			" watched\n",
-			unwatched);
+			unwatched, unwatched == 1 ? "" : "es");
 	if (recording->state->more_count && !report_selects(&recording->options))
 		string_append_format(out, "%llu processes that had ended are left out\n",
 				     (unsigned long long)recording->state->more_count);

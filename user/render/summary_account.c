@@ -3,6 +3,8 @@
 
 #include "render/losses_words.h"
 
+#define PLURAL(count) ((count) == 1 ? "" : "s")
+
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
 
 static void append_reasons(struct string *out, const struct losses *losses)
@@ -82,8 +84,8 @@ static void append_cost(struct string *out, const struct summary *summary)
 	string_append_format(out, " and at most %s of a ring buffer's %s",
 			     string_size(used, highest), string_size(size, cost->ring_bytes));
 	if (cost->bpf_runs)
-		string_append_format(out, "; BPF ran %s times, %s each",
-				     string_count(used, cost->bpf_runs),
+		string_append_format(out, "; BPF ran %s time%s, %s each",
+				     string_count(used, cost->bpf_runs), PLURAL(cost->bpf_runs),
 				     string_duration(cpu, cost->bpf_ns / cost->bpf_runs));
 	string_append_char(out, '\n');
 }
@@ -93,19 +95,21 @@ void summary_account_append(struct string *out, const struct summary *summary, b
 	char duration[STRING_NUMBER_BYTES];
 
 	string_append_format(out,
-			     "\n%llu events seen = %llu %s + %llu filtered + %llu lost, in %s\n",
-			     (ull)summary->losses.seen, (ull)summary->shown,
-			     lines ? "shown" : "counted", (ull)summary->filtered,
-			     (ull)summary->losses.calls,
+			     "\n%llu event%s seen = %llu %s + %llu filtered + %llu lost, in %s\n",
+			     (ull)summary->losses.seen, PLURAL(summary->losses.seen),
+			     (ull)summary->shown, lines ? "shown" : "counted",
+			     (ull)summary->filtered, (ull)summary->losses.calls,
 			     string_duration(duration, summary->end_ns - summary->start_ns));
 	append_filtered(out, summary);
 	append_losses(out, summary);
 	append_cost(out, summary);
 	if (summary->counters.abandoned)
-		string_append_format(out, "  %llu calls never returned (longjmp or an exception)\n",
-				     (ull)summary->counters.abandoned);
+		string_append_format(out,
+				     "  %llu call%s never returned (longjmp or an exception)\n",
+				     (ull)summary->counters.abandoned,
+				     PLURAL(summary->counters.abandoned));
 	if (summary->refused)
 		string_append_format(out,
-				     "  %llu records could not be decoded: report this as a bug\n",
-				     (ull)summary->refused);
+				     "  %llu record%s could not be decoded: report this as a bug\n",
+				     (ull)summary->refused, PLURAL(summary->refused));
 }

@@ -98,11 +98,8 @@ static void append_counts(struct string *out, const struct report *report,
 	if (report->refused)
 		string_append_format(out, " %zu file%s could not be used,", report->refused,
 				     report->refused == 1 ? "" : "s");
-	/* The largest part may be missing, and what was found be about the rest. */
 	if (lacks->unwritten)
-		string_append_format(out,
-				     " %llu record%s could not be written when it was recorded (a"
-				     " full disk?), so all that is said here is of the rest,",
+		string_append_format(out, " %llu record%s could not be written,",
 				     (ull)lacks->unwritten, lacks->unwritten == 1 ? "" : "s");
 	if (losses_count(&lacks->lost)) {
 		string_append_char(out, ' ');
@@ -187,6 +184,18 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 				     " is not known",
 				     (ull)lacks->forks, lacks->forks == 1 ? "" : "ren");
 	string_append_char(out, '.');
+}
+
+/* The largest part may be missing, and what was found be about the rest. */
+void report_append_unwritten(struct string *out, const struct report *report)
+{
+	const uint64_t unwritten = lacks_of(report).unwritten;
+
+	if (unwritten)
+		string_append_format(out,
+				     "%llu record%s could not be written when this was recorded (a"
+				     " full disk?): all that is said here is of the rest. ",
+				     (ull)unwritten, unwritten == 1 ? "" : "s");
 }
 
 void report_append_exactness(struct string *out, const struct report *report)

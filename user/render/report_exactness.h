@@ -12,4 +12,7 @@
 /* Appends the sentence, with its full stop. */
 void report_append_exactness(struct string *out, const struct report *report);
 
+/* With what the verdict begins if records could not be written: how many. Else nothing. */
+void report_append_unwritten(struct string *out, const struct report *report);
+
 #endif /* MEMSCOPE_RENDER_REPORT_EXACTNESS_H */

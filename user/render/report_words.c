@@ -196,18 +196,15 @@ static void append_place(struct string *out, const struct report *report,
 		string_append_text(out, "an unknown host");
 }
 
-static bool is_note(const struct finding *finding)
-{
-	return finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE;
-}
-
 static size_t count_findings(const struct report *report)
 {
 	size_t count = 0, i, j;
 
 	for (i = 0; i < report->count; i++)
 		for (j = 0; j < report->recordings[i]->findings_count; j++)
-			count += !is_note(report->recordings[i]->findings[j].finding);
+			count += finding_topic_of(
+					 report->recordings[i]->findings[j].finding->rule) !=
+				 FINDING_TOPIC_NOTE;
 	return count;
 }
 
@@ -419,6 +416,7 @@ static void say_findings(struct verdict *verdict, const struct report *report)
 	size_t count = count_findings(report);
 	const struct analysis_oom *oom;
 
+	report_append_unwritten(out, report);
 	if (!finding) {
 		append_nothing(out, report);
 		append_note(out, report);

@@ -203,6 +203,7 @@ static void count_up(struct summary *summary)
 	uint32_t op;
 
 	summary->losses = losses_of(&summary->counters);
+	losses_leave_out(&summary->losses, summary->left_out);
 	summary->filtered = 0;
 	for (op = 0; op < MS_OPS_COUNT; op++)
 		summary->filtered += summary->filtered_by_op[op];

@@ -114,6 +114,19 @@ run_all() {
 	assert_equal "$(summary '[.processes[] | select(.spaces != []) | [.comm, .spaces[0].allocs]]')" '[["chosen",9]]'
 }
 
+@test "trace --comm: what others called is left out, and the account adds up" {
+	trace_start --comm pupil
+	# Its driver has probes from then on, also in who is not asked for.
+	printf 'load\ninit\n' | ./pupil > /dev/null
+	# They end before the tracer can tell whose calls these are.
+	kill -STOP "$TRACE_PID"
+	"$WORKLOADS/calls" > /dev/null
+	kill -CONT "$TRACE_PID"
+	sleep 0.3
+	trace_stop
+	assert_equal "$(summary '.events | .seen == .shown + .filtered + .lost')" true
+}
+
 @test "record --comm: until it executes another program, and from when it is that; with -f, beyond" {
 	local follow wanted
 

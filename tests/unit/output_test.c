@@ -363,6 +363,20 @@ static void test_refused_records_are_told(void **state)
 	string_fini(&out);
 }
 
+/* The kernel side has counted them when the process turns out not to be asked for. */
+static void test_calls_of_others_are_not_seen_but_left_out(void **state)
+{
+	struct summary summary = { .left_out = 17, .captured_ops = ~0u };
+	struct string out = { 0 };
+
+	(void)state;
+	summary.counters.seen[MS_OP_ALLOC] = 19;
+	summarize(NULL, 0, &summary, &out);
+	assert_non_null(strstr(out.bytes, "\n2 events seen = "));
+	assert_non_null(strstr(out.bytes, "  left out: 17 calls of processes that were not"));
+	string_fini(&out);
+}
+
 static void test_one_is_no_plural(void **state)
 {
 	struct summary summary = { .refused = 1, .captured_ops = ~0u };
@@ -524,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_a_run_without_incident_mentions_none),
 		cmocka_unit_test(test_what_was_not_captured_is_told),
 		cmocka_unit_test(test_refused_records_are_told),
+		cmocka_unit_test(test_calls_of_others_are_not_seen_but_left_out),
 		cmocka_unit_test(test_one_is_no_plural),
 		cmocka_unit_test(test_no_rate_without_time),
 		cmocka_unit_test(test_a_rate_beyond_all_numbers),

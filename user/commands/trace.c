@@ -246,6 +246,7 @@ static int show_interim(struct run *run, uint64_t now_ns)
 
 	run->shown_ns = now_ns;
 	run->summary.end_ns = now_ns;
+	run->summary.left_out = live_dropped(run->live);
 	run->summary.interim = true;
 	pipeline_summarise(&run->pipeline, &run->summary);
 	if (err)
@@ -315,6 +316,7 @@ static int capture(struct run *run)
 	finish_err = live_stop(run->live);
 	if (!finish_err)
 		finish_err = live_counters(run->live, &summary.counters);
+	summary.left_out = live_dropped(run->live);
 	live_cost(run->live, &summary.cost);
 	summary.missed_processes = live_missed(run->live);
 	summary.missed_known = true;

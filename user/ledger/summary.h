@@ -43,7 +43,8 @@ struct summary {
 	uint64_t shown;
 	uint64_t filtered;
 	uint64_t filtered_by_op[MS_OPS_COUNT];
-	uint64_t refused; /* records that could not be decoded: a defect */
+	uint64_t left_out; /* calls in the counters, of processes that were not asked for */
+	uint64_t refused;  /* records that could not be decoded: a defect */
 };
 
 /* Per second of the time observed; 0 without any. What is too much for 64 bits is their maximum. */

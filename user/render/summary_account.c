@@ -101,6 +101,10 @@ void summary_account_append(struct string *out, const struct summary *summary, b
 			     (ull)summary->filtered, (ull)summary->losses.calls,
 			     string_duration(duration, summary->end_ns - summary->start_ns));
 	append_filtered(out, summary);
+	if (summary->left_out)
+		string_append_format(
+			out, "  left out: %llu call%s of processes that were not asked for\n",
+			(ull)summary->left_out, PLURAL(summary->left_out));
 	append_losses(out, summary);
 	append_cost(out, summary);
 	if (summary->counters.abandoned)

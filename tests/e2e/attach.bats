@@ -381,6 +381,28 @@ record_child() {
 	"$MEMSCOPE" report -f json a.mscope > report.json
 }
 
+# One ends before it can be attached to, another one is attached to late.
+@test "what to type about children that were attached to late is said once" {
+	mkfifo go in
+	exec 8<> in
+	# shellcheck disable=SC2016 # expanded there
+	sh -c 'read -r _ < go; "$1" 1; "$2" < in > out; true' sh "$WORKLOADS/calls" "$WORKLOADS/puppet" 3>&- 8>&- &
+	local parent=$!
+	tool_start record TRACE_PID -f --attach=process -o a.mscope -p "$parent"
+	kill -STOP "$TRACE_PID"
+	echo > go
+	printf '%s\n' load init "alloc 4096" >&8
+	wait_for '[ "$(grep -cs ok out)" = 3 ]'
+	kill -CONT "$TRACE_PID"
+	wait_for 'grep -q "(puppet) had mapped the driver" record.err'
+	echo "exit 0" >&8
+	wait "$parent"
+	tool_wait record TRACE_PID
+	grep -q "its first calls are missing" record.err
+	grep -q "before it could be attached to" record.err
+	assert_equal "$(grep -c "a script sets LD_LIBRARY_PATH" record.err)" 1
+}
+
 puppet_was_running() {
 	jq -c '.recordings[0].processes[] | select(.comm == "puppet").unknown.was_running' report.json
 }

@@ -121,10 +121,11 @@ enum live_reason {
 	LIVE_SIGNAL,
 };
 
-/* What to type so that a library which a script makes the loader find is known in time. */
-#define LIVE_LATE_CURE \
-	"; if a script sets LD_LIBRARY_PATH, write that before memscope-bpf, too (sudo env" \
-	" LD_LIBRARY_PATH=... memscope-bpf ...)"
+/*
+ * What to type so that a library which a script makes the loader find is known in time, for the
+ * end of a message. After the first time "": it is the same for all.
+ */
+const char *live_late_cure(struct live *live);
 
 /* Why the capture ended, if it was for no error. */
 enum live_reason live_reason(const struct live *live);

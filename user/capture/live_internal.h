@@ -121,6 +121,7 @@ struct live {
 	pid_t untraced[LIVE_UNTRACED];
 	size_t untraced_count;
 	bool late_said; /* that a process of a command, or a followed one, was attached to late */
+	bool cure_said;
 	size_t untraced_before; /* those that used it before anything was attached to */
 	struct live_forks forks;
 };

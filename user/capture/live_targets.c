@@ -345,6 +345,15 @@ static bool may_have_our_environment(const struct live *live, const struct targe
 	       (!proc_read(target->pid, &info) && targets_find(&live->targets, info.parent));
 }
 
+const char *live_late_cure(struct live *live)
+{
+	if (live->cure_said)
+		return "";
+	live->cure_said = true;
+	return "; if a script sets LD_LIBRARY_PATH, write that before memscope-bpf, too (sudo env"
+	       " LD_LIBRARY_PATH=... memscope-bpf ...)";
+}
+
 /* Who was started here, or by one who is traced, should be seen from its first call on. */
 static void warn_if_late(struct live *live, const struct target *target)
 {
@@ -360,7 +369,7 @@ static void warn_if_late(struct live *live, const struct target *target)
 	log_warning("process %d (%s) had CUDA loaded before it was attached to: its first calls are"
 		    " missing%s",
 		    target->pid, target->comm,
-		    may_have_our_environment(live, target) ? LIVE_LATE_CURE : "");
+		    may_have_our_environment(live, target) ? live_late_cure(live) : "");
 }
 
 void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,

@@ -257,7 +257,7 @@ int capture_options_tell_blindness(const struct capture_options *capture, struct
 			    " program, before %s could be attached to, or meanwhile: calls may"
 			    " be missing%s",
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they",
-			    selection->follow || selection->command ? LIVE_LATE_CURE : "");
+			    selection->follow || selection->command ? live_late_cure(live) : "");
 	tell_forks(live_untraced_forks(live));
 	/* Calls were seen of a program that was gone too soon for its mappings to be looked at. */
 	if (live_saw_library(live) || losses->seen)

@@ -3,6 +3,7 @@
 # Call stacks of the agent: whatever reads what it has recorded names the line of code.
 
 load agent
+load tmux
 
 # Of the puppet, by a filter of jq.
 puppet_says() {
@@ -110,6 +111,86 @@ puppet_says() {
 	grep -qx '\[2000,true\]' sizes.txt
 	jq -c 'select(.type == "budget" and .comm == "agent-deep") | .stacks' events.jsonl | uniq > steps.txt
 	assert_equal "$(paste -sd ' ' steps.txt)" "false true"
+}
+
+@test "a process's answer has its largest call sites, in bounds, and top shows them" {
+	cat > sites.py <<- 'END'
+		import ctypes, sys, time
+
+		cuda = ctypes.CDLL("libcuda.so.1")
+		context, block = ctypes.c_void_p(), ctypes.c_uint64()
+		cuda.cuInit(0)
+		cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+
+
+		def take(size):
+		    assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(size)) == 0
+
+
+		def deep(depth, size):
+		    if depth:
+		        deep(depth - 1, size)
+		    else:
+		        take(size)
+
+
+		take(4096)
+		time.sleep(float(sys.argv[1]))
+		deep(40, 1 << 20)
+		cuda.cuMemFree_v2(block)
+		deep(40, 2 << 20)
+	END
+	# Each of these lines is a site: 23 in all, with those above.
+	for i in {1..21}; do echo "take(1000 * $i)"; done >> sites.py
+	echo 'print("done", flush=True); time.sleep(60)' >> sites.py
+	cp "$(realpath /usr/bin/python3)" agent-sites
+	agent_start
+	# It waits until its code has been looked at.
+	./agent-sites sites.py 2 > done.txt &
+	PROGRAM_PID=$!
+	wait_for 'grep -q done done.txt'
+	fresh
+	curl -sS --unix-socket query "http://localhost/api/v1/processes/$PROGRAM_PID" > answer.json
+	ask "/api/v1/processes/$PROGRAM_PID" > process.json
+	cmp answer.json process.json
+	valid agent-process process.json
+	jq -c .sites process.json > sites.json
+	assert_equal "$(jq -c '[(.largest | length), (.largest[0] | .api, .space, .device, .live_bytes,
+		.live_allocations, .bytes_in_peak, .allocs, .alloc_bytes)]' sites.json)" \
+		'[20,"cuMemAlloc_v2","device",0,2097152,1,2097152,1,2097152]'
+	# The innermost frames, and the program's own.
+	assert_equal "$(jq -c '.largest[0] | [(.frames | length), .frames_left_out_after, .frames_left_out > 10,
+		.frames[-1].function != null]' sites.json)" '[32,24,true,true]'
+	jq -c '.largest[0].frames[] | select(.kind == "python") | [.function, (.source | split("/")[-1]), .line]' sites.json |
+		sed -n 1,2p > frames.txt
+	assert_equal "$(paste -sd ' ' frames.txt)" '["take","sites.py",10] ["deep","sites.py",17]'
+	# All that it holds is in one of the sums.
+	assert_equal "$(jq -c '[([.largest[].live_bytes] | add) + .more_live_bytes + .without_stack_live_bytes,
+		([.largest[].live_allocations] | add) + .more_live_allocations + .without_stack_live_allocations]' sites.json)" \
+		"$(jq -c '.process.spaces[] | select(.space == "device") | [.live_bytes, .live_allocations]' process.json)"
+	[ "$(jq '.more' sites.json)" -ge 2 ] || fail "$(cat sites.json)"
+	assert_equal "$(jq -c '.by_api[] | [.api, .live_allocations, .allocs, .frees]' process.json)" \
+		'["cuMemAlloc_v2",23,24,1]'
+	if command -v tmux > /dev/null; then
+		tmux_needed
+		terminal_start 150 40
+		keys -l "'$MEMSCOPE' top --agent query -d 200ms"
+		keys Enter
+		until_it_shows agent-sites
+		keys -l /agent-sites
+		keys Enter
+		keys Enter
+		until_it_shows "[1 Spaces]"
+		keys 2
+		until_it_shows "take (sites.py:10) < deep (sites.py:17)"
+		until_it_shows "more are not shown."
+		keys 3
+		until_it_shows "An agent does not send blocks"
+		tmux_end
+	fi
+	kill "$PROGRAM_PID"
+	wait "$PROGRAM_PID" || true
+	agent_stop
 }
 
 @test "without stacks, none are recorded" {

@@ -21,8 +21,9 @@ setup() {
 		    request = b""
 		    while not request.endswith(b"\r\n\r\n"):
 		        request += client.recv(4096)
-		    assert request.startswith(b"GET /api/v1/who HTTP/1.0\r\n"), request
-		    client.sendall(open("answer", "rb").read())
+		    name = {b"GET /api/v1/who HTTP/1.0": "answer", b"GET /api/v1/processes/4711 HTTP/1.0": "sites"}[
+		        request.split(b"\r\n")[0]]
+		    client.sendall(open(name, "rb").read())
 		    client.close()
 	PYTHON
 }
@@ -189,8 +190,22 @@ rows() {
 	wait_for "! shows 'the agent does not answer'" 400
 	keys Enter
 	until_it_shows "[1 Spaces]"
+	printf 'HTTP/1.1 404 Not Found\r\n\r\n' > sites
 	keys 2
-	until_it_shows "An agent does not say so much"
+	until_it_shows "The agent has not said where its memory is from."
+	{
+		printf 'HTTP/1.1 200 OK\r\n\r\n'
+		jq -nc '{schema: "memscope-bpf/agent-process/1", start_ns: 7, more_by_api: 0, by_api: [],
+			sites: {more: 5, largest: [{stack_id: 1, api: "cuMemAlloc_v2", space: "device", device: 0,
+				live_bytes: 2097152, live_allocations: 1, allocs: 4, bytes_in_peak: 3145728,
+				frames: [{kind: "python", function: "grow\u001b[2J", source: "/a/grow.py", line: 7}]}]}}'
+	} > sites.new
+	mv sites.new sites
+	until_it_shows "3 MiB  cuMemAlloc_v2  device       0  grow\\x1b[2J"
+	until_it_shows "(grow.py:7)"
+	until_it_shows "5 more are not shown."
+	keys 3
+	until_it_shows "An agent does not send blocks"
 	keys q
 	wait_for shows_prompt
 }

@@ -4,12 +4,12 @@
 #include <errno.h>
 
 #include "agent/history_answer.h"
+#include "agent/process_json.h"
 #include "agent/who_json.h"
 #include "base/clock.h"
 #include "export/export.h"
 #include "export/otlp.h"
 #include "export/remote_write.h"
-#include "render/json.h"
 
 static int write_metrics(const struct answers_source *source, const struct request *request,
 			 struct writer *writer)
@@ -80,37 +80,12 @@ static int write_who(const struct answers_source *source, const struct request *
 	return writer_end_line(writer);
 }
 
-/* The summary's members of one process. */
 static int write_process(const struct answers_source *source, const struct request *request,
 			 struct writer *writer)
 {
-	const struct report_recording *recording = books_report(source->books);
-	const struct summary summary = {
-		.state = recording->state,
-		.start_ns = source->start_ns,
-		.end_ns = recording->coverage.account.last_ts_ns,
-		.interim = true,
-		.captured_ops = source->captured_ops,
-	};
-	struct json json = { .out = &writer->text };
-	size_t i;
+	const int err = process_json_append(&writer->text, source, request->pid);
 
-	for (i = 0; i < recording->processes_count; i++) {
-		const struct process *process = recording->processes[i].process;
-
-		if (process->pid != request->pid)
-			continue;
-		json_open(&json, '{');
-		json_put_text(&json, "schema", ANSWERS_PROCESS_SCHEMA);
-		json_put_text(&json, "host", source->host);
-		json_put_u64(&json, "ts_ns", summary.end_ns);
-		json_put_bool(&json, "exact", !report_process_is_inexact(recording, process));
-		json_name(&json, "process");
-		json_summary_process(&json, &summary, process);
-		json_close(&json, '}');
-		return writer_end_line(writer);
-	}
-	return -ESRCH;
+	return err ? err : writer_end_line(writer);
 }
 
 static int write_pprof(const struct answers_source *source, const struct request *request,

@@ -224,7 +224,7 @@ const struct command top_command = {
 		" were lost or not understood, and the number may be wrong. The remarks say so, too,"
 		" and name the container, the pod and the job, as memscope-bpf-who(1) does.\n"
 		"\n"
-		"With --agent, top shows the agent's answers: there are no call sites and no blocks.\n"
+		"With --agent, top shows the agent's answers: the 20 largest call sites, but no blocks.\n"
 		"\n"
 		"For programs, use memscope-bpf-who(1) with --json, or memscope-bpf-trace(1) with"
 		" -c -i TIME --json.",

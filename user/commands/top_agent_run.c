@@ -11,6 +11,7 @@
 #include "commands/top_output.h"
 #include "top/top_agent.h"
 #include "top/top_remote.h"
+#include "top/top_remote_sites.h"
 
 #define SAMPLE_NS 1000000000ull
 
@@ -29,8 +30,10 @@ struct run {
 static int ask(struct run *run)
 {
 	size_t body;
-	int err = top_agent_ask(run->settings->agent, &run->answer, &body);
+	int err = top_agent_ask(run->settings->agent, TOP_AGENT_WHO, &run->answer, &body);
 
+	if (err == -ESRCH) /* it has no such path: it is no agent */
+		err = -EPROTO;
 	if (!err)
 		err = top_remote_take(&run->remote, run->answer.bytes + body,
 				      run->answer.length - body, &run->output.status);
@@ -38,6 +41,31 @@ static int ask(struct run *run)
 		top_agent_tell(run->settings->agent, err);
 	run->output.status.stale = err;
 	return err;
+}
+
+/* One that has just ended is not there any more at the next look. */
+static int get_sites(void *context, const struct process *process)
+{
+	struct run *run = context;
+	struct top_status *status = &run->output.status;
+	struct string path = { 0 };
+	size_t body;
+	int err;
+
+	if (top_remote_sites_are_known(&run->remote, process))
+		return 0;
+	top_remote_sites_asked(&run->remote, process);
+	top_remote_sites_path(&path, process);
+	err = path.failed ? -ENOMEM :
+			    top_agent_ask(run->settings->agent, path.bytes, &run->answer, &body);
+	string_fini(&path);
+	if (!err)
+		err = top_remote_sites_take(&run->remote, process, run->answer.bytes + body,
+					    run->answer.length - body, status);
+	if (err && err != -ESRCH)
+		top_agent_tell(run->settings->agent, err);
+	status->sites_missing = err;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int look(struct run *run)
@@ -109,7 +137,7 @@ static int watch(struct run *run)
 	if (!err)
 		err = open_sources(run);
 	if (!err)
-		err = top_output_open(&run->output, run->loop, end, run);
+		err = top_output_open(&run->output, run->loop, end, get_sites, run);
 	if (!err)
 		err = loop_run(run->loop);
 	top_output_leave_terminal(&run->output);

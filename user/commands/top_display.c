@@ -90,11 +90,26 @@ static void tell_messages(struct top_display *display)
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
+/* What the page needs besides the state. */
+static int get_sites(struct top_display *display)
+{
+	const struct top_display_options *options = &display->options;
+	const struct top_row *row = top_view_row(&display->view, options->top);
+	const struct process *process = row ? top_process(options->top, row) : NULL;
+
+	if (!options->sites || !process || display->view.page != TOP_PAGE_PROCESS ||
+	    display->view.tab != TOP_TAB_SITES)
+		return 0;
+	return options->sites(options->context, process);
+}
+
 static int draw(struct top_display *display)
 {
 	size_t width, height;
-	int err;
+	int err = get_sites(display);
 
+	if (err)
+		return err;
 	top_tty_size(display->tty, &width, &height);
 	err = top_lines_begin(&display->lines, width, height);
 	if (err)

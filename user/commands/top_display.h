@@ -23,6 +23,11 @@ struct top_display_options {
 	enum top_sort sort;
 	struct loop *loop;
 	void (*end)(void *context); /* called for the key that ends top */
+	/*
+	 * Called before the call sites of a process are shown, to get them. Returns 0 or -ENOMEM.
+	 * NULL: the state has them.
+	 */
+	int (*sites)(void *context, const struct process *process);
 	void *context;
 };
 

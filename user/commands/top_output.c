@@ -16,7 +16,7 @@ void top_output_init(struct top_output *output, const struct top_run_settings *s
 }
 
 int top_output_open(struct top_output *output, struct loop *loop, void (*end)(void *context),
-		    void *context)
+		    int (*sites)(void *context, const struct process *process), void *context)
 {
 	const struct top_display_options options = {
 		.top = &output->top,
@@ -24,6 +24,7 @@ int top_output_open(struct top_output *output, struct loop *loop, void (*end)(vo
 		.sort = output->settings->sort,
 		.loop = loop,
 		.end = end,
+		.sites = sites,
 		.context = context,
 	};
 

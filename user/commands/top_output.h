@@ -24,9 +24,12 @@ struct top_output {
 void top_output_init(struct top_output *output, const struct top_run_settings *settings,
 		     uint64_t now_ns);
 
-/* Takes the terminal, unless plain text is wanted. Returns 0 or -errno, logged. */
+/*
+ * Takes the terminal, unless plain text is wanted; for `end` and `sites`, see
+ * commands/top_display.h. Returns 0 or -errno, logged.
+ */
 int top_output_open(struct top_output *output, struct loop *loop, void (*end)(void *context),
-		    void *context);
+		    int (*sites)(void *context, const struct process *process), void *context);
 
 /* Restores the terminal. */
 void top_output_leave_terminal(struct top_output *output);

@@ -115,7 +115,7 @@ static int prepare(struct run *run)
 	run->output.status.launches = !settings->no_launches;
 	run->output.status.stacks = settings->capture.stack_ops;
 	run->next_ns = now_ns + (settings->batch ? settings->delay_ns : FIRST_NS);
-	return top_output_open(&run->output, live_loop(run->live), end, run);
+	return top_output_open(&run->output, live_loop(run->live), end, NULL, run);
 }
 
 /* What ended since the last look is written, unless so many looks were asked for. */

@@ -47,6 +47,15 @@ void json_put_field(struct json *json, const char *name, enum field_kind kind,
 /* Writes a stack's members (render/json_stack.c). */
 void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack);
 
+/*
+ * The same of at most so many frames: the innermost and the outermost, how many were left out, and
+ * behind how many.
+ */
+#define JSON_STACK_INNERMOST 24
+#define JSON_STACK_OUTERMOST 8
+void json_stack_shortened(struct json *json, const struct stacks *stacks,
+			  const struct stack *stack);
+
 /* An array of the places in which most time was spent in calls, at most so many. */
 void json_call_sites(struct json *json, const struct call_sites *sites, const struct state *state,
 		     size_t most);

@@ -40,16 +40,12 @@ static void put_frame(struct json *json, const struct frame *frame)
 	json_close(json, '}');
 }
 
-void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack)
+static void put_frames(struct json *json, const struct stacks *stacks, const struct stack *stack,
+		       size_t from, size_t to)
 {
 	size_t i;
 
-	json_put_u64(json, "stack_id", stack->id);
-	put_if_any(json, "owner", stack->owner ? stack->owner : "");
-	json_put_text(json, "end", stack_words_end_name(stack->end));
-	json_name(json, "frames");
-	json_open(json, '[');
-	for (i = 0; i < stack->count; i++) {
+	for (i = from; i < to; i++) {
 		const struct frame *frame = stacks_frame(stacks, stack, i);
 
 		if (frame)
@@ -57,7 +53,34 @@ void json_stack(struct json *json, const struct stacks *stacks, const struct sta
 		else
 			json_null(json);
 	}
+}
+
+static void put_stack(struct json *json, const struct stacks *stacks, const struct stack *stack,
+		      size_t innermost, size_t left_out)
+{
+	json_put_u64(json, "stack_id", stack->id);
+	put_if_any(json, "owner", stack->owner ? stack->owner : "");
+	json_put_text(json, "end", stack_words_end_name(stack->end));
+	json_name(json, "frames");
+	json_open(json, '[');
+	put_frames(json, stacks, stack, 0, innermost);
+	put_frames(json, stacks, stack, innermost + left_out, stack->count);
 	json_close(json, ']');
+}
+
+void json_stack(struct json *json, const struct stacks *stacks, const struct stack *stack)
+{
+	put_stack(json, stacks, stack, stack->count, 0);
+}
+
+void json_stack_shortened(struct json *json, const struct stacks *stacks, const struct stack *stack)
+{
+	const size_t most = JSON_STACK_INNERMOST + JSON_STACK_OUTERMOST;
+	const size_t left_out = stack->count > most ? stack->count - most : 0;
+
+	put_stack(json, stacks, stack, left_out ? JSON_STACK_INNERMOST : stack->count, left_out);
+	json_put_u64(json, "frames_left_out", left_out);
+	json_put_if(json, "frames_left_out_after", left_out, JSON_STACK_INNERMOST);
 }
 
 void json_call_sites(struct json *json, const struct call_sites *sites, const struct state *state,

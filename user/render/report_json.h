@@ -28,6 +28,9 @@ void report_json_name(struct json *json, const char *name); /* "": null */
 void report_json_allocation(struct json *json, const struct allocation *allocation,
 			    uint64_t now_ns);
 
+/* The functions that hold most of it, at most so many; returns how many more there are. */
+size_t report_json_cells(struct json *json, const struct report_process *shown, size_t most);
+
 void report_json_coverage(struct json *json, const struct report_recording *recording);
 void report_json_sites(struct json *json, const struct report_recording *recording);
 void report_json_memory(struct json *json, const struct report_recording *recording);

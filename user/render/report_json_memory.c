@@ -140,17 +140,18 @@ static void put_spaces(struct json *json, const struct process *process)
 	json_close(json, ']');
 }
 
-static void put_cells(struct json *json, const struct report_process *shown)
+size_t report_json_cells(struct json *json, const struct report_process *shown, size_t most)
 {
+	const size_t count = shown->cells_count < most ? shown->cells_count : most;
 	size_t i;
 
 	json_name(json, "by_api");
 	if (shown->process->entries_only) {
 		json_null(json);
-		return;
+		return 0;
 	}
 	json_open(json, '[');
-	for (i = 0; i < shown->cells_count; i++) {
+	for (i = 0; i < count; i++) {
 		const struct usage_cell *cell = &shown->cells[i];
 		bool known = shown->process->usage->spaces[cell->space].known;
 
@@ -171,6 +172,7 @@ static void put_cells(struct json *json, const struct report_process *shown)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+	return shown->cells_count - count;
 }
 
 static void put_largest(struct json *json, const struct report_recording *recording,
@@ -319,7 +321,7 @@ static void put_process(struct json *json, const struct report_recording *record
 	json_put_bool(json, "exited", process->exited);
 	json_process_exit(json, process->exited ? process->exit_status : MS_EXIT_UNKNOWN);
 	put_totals(json, recording, process);
-	put_cells(json, shown);
+	report_json_cells(json, shown, SIZE_MAX);
 	put_objects(json, process);
 	put_pools(json, process);
 	report_host_json_process(json, process);

@@ -15,9 +15,6 @@
 #define PIECE 65536
 #define ANSWER_MOST (32u << 20)
 
-/* 1.0: the agent ends the connection behind the answer. */
-static const char request[] = "GET /api/v1/who HTTP/1.0\r\nHost: localhost\r\n\r\n";
-
 static int open_socket(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -49,20 +46,25 @@ static int wait_for(int fd, short events, uint64_t until_ns)
 	return ready > 0 || (ready < 0 && errno == EINTR) ? 0 : ready < 0 ? -errno : -ETIMEDOUT;
 }
 
-static int send_request(int fd, uint64_t until_ns)
+/* HTTP 1.0: the agent ends the connection behind the answer. */
+static int send_request(int fd, const char *path, uint64_t until_ns)
 {
+	struct string request = { 0 };
 	size_t sent = 0;
-	int err = 0;
+	int err;
 
-	while (!err && sent < sizeof(request) - 1) {
+	string_append_format(&request, "GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n", path);
+	err = request.failed ? -ENOMEM : 0;
+	while (!err && sent < request.length) {
 		const ssize_t length =
-			send(fd, request + sent, sizeof(request) - 1 - sent, MSG_NOSIGNAL);
+			send(fd, request.bytes + sent, request.length - sent, MSG_NOSIGNAL);
 
 		if (length >= 0)
 			sent += (size_t)length;
 		else
 			err = errno == EAGAIN ? wait_for(fd, POLLOUT, until_ns) : -errno;
 	}
+	string_fini(&request);
 	return err;
 }
 
@@ -96,21 +98,22 @@ static int find_body(const struct string *answer, size_t *body)
 	const char *found =
 		answer->length ? memmem(answer->bytes, answer->length, end, sizeof(end) - 1) : NULL;
 
-	if (!found || answer->length < 12 || memcmp(answer->bytes, "HTTP/1.", 7) != 0 ||
-	    memcmp(answer->bytes + 8, " 200", 4) != 0)
+	if (!found || answer->length < 12 || memcmp(answer->bytes, "HTTP/1.", 7) != 0)
 		return -EPROTO;
+	if (memcmp(answer->bytes + 8, " 200", 4) != 0)
+		return memcmp(answer->bytes + 8, " 404", 4) ? -EPROTO : -ESRCH;
 	*body = (size_t)(found - answer->bytes) + sizeof(end) - 1;
 	return 0;
 }
 
-int top_agent_ask(const char *socket, struct string *answer, size_t *body)
+int top_agent_ask(const char *socket, const char *path, struct string *answer, size_t *body)
 {
 	const uint64_t until_ns = clock_monotonic_ns() + WAIT_NS;
 	int fd = open_socket(socket), err = fd < 0 ? fd : 0;
 
 	string_clear(answer);
 	if (!err)
-		err = send_request(fd, until_ns);
+		err = send_request(fd, path, until_ns);
 	if (!err)
 		err = receive(fd, answer, until_ns);
 	if (fd >= 0)

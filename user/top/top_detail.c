@@ -109,17 +109,28 @@ static void append_place(struct document *document, const struct usage_cell *cel
 	document_cell_device(document, cell->device);
 }
 
-static void append_left_out(struct document *document, const struct top_best *best)
+/* What it held when its space held most; a part that has not changed since holds that still. */
+static void append_part_peak(struct document *document, const struct usage *usage,
+			     const struct usage_cell *cell, const struct usage_part *part)
 {
-	if (!best->left_out)
+	const bool changed = part->peak == usage->spaces[cell->space].peak;
+
+	document_cell_size(document, usage->spaces[cell->space].known,
+			   changed ? part->peak_bytes : part->live_bytes);
+}
+
+/* `unsent`: so many more an agent has. */
+static void append_left_out(struct document *document, const struct top_best *best, uint64_t unsent)
+{
+	if (!best->left_out && !unsent)
 		return;
 	string_append_format(&document->text, "%llu more are not shown.",
-			     (unsigned long long)best->left_out);
+			     (unsigned long long)best->left_out + unsent);
 	document_paragraph(document);
 }
 
 static void append_stacks(struct document *document, const struct state *state,
-			  const struct usage *usage)
+			  const struct usage *usage, uint64_t unsent)
 {
 	static const struct document_column columns[] = {
 		{ "Live", DOCUMENT_NUMBER },
@@ -151,16 +162,16 @@ static void append_stacks(struct document *document, const struct state *state,
 		document_cell_size(document, true, part->live_bytes);
 		document_cell_count(document, true, part->live_count);
 		document_cell_count(document, true, part->allocs);
-		document_cell_size(document, true, part->peak_bytes);
+		append_part_peak(document, usage, best.items[i].more, part);
 		append_place(document, best.items[i].more);
 		cell_chain(document, &state->stacks, part->stack);
 		document_row_end(document);
 	}
 	document_table_end(document);
-	append_left_out(document, &best);
+	append_left_out(document, &best, unsent);
 }
 
-static void append_functions(struct document *document, const struct usage *usage)
+static void append_functions(struct document *document, const struct usage *usage, uint64_t unsent)
 {
 	static const struct document_column columns[] = {
 		{ "Live", DOCUMENT_NUMBER },   { "Blocks", DOCUMENT_NUMBER },
@@ -187,21 +198,27 @@ static void append_functions(struct document *document, const struct usage *usag
 		document_row_end(document);
 	}
 	document_table_end(document);
-	append_left_out(document, &best);
+	append_left_out(document, &best, unsent);
 }
 
 static void append_sites(struct document *document, const struct state *state,
 			 const struct process *process, const struct top_status *status)
 {
+	if (status->sites_missing || (status->remote && process->entries_only)) {
+		document_say(document, "The agent has not said where its memory is from.");
+		return;
+	}
 	if (!process->usage || !process->usage->count) {
 		document_say(document, "No allocation has been seen.");
 		return;
 	}
 	if (process->usage->parts_count)
-		append_stacks(document, state, process->usage);
+		append_stacks(document, state, process->usage, status->sites_left_out);
 	else
-		append_functions(document, process->usage);
-	if (!status->stacks)
+		append_functions(document, process->usage, status->functions_left_out);
+	if (status->remote && !process->usage->parts_count)
+		document_say(document, "The agent has taken no call stack of its allocations.");
+	else if (!status->remote && !status->stacks)
 		document_say(document, "Call stacks are taken with --stacks=alloc.");
 }
 
@@ -258,14 +275,14 @@ static void append_blocks(struct document *document, const struct state *state,
 	document_table_end(document);
 	if (!best.count)
 		document_say(document, "No block is live.");
-	append_left_out(document, &best);
+	append_left_out(document, &best, 0);
 }
 
 void top_detail_append(struct document *document, enum top_tab tab, const struct state *state,
 		       const struct process *process, const struct top_status *status)
 {
-	if (status->remote && tab != TOP_TAB_SPACES) {
-		document_say(document, "An agent does not say so much: see `memscope-bpf top -p`.");
+	if (status->remote && tab == TOP_TAB_BLOCKS) {
+		document_say(document, "An agent does not send blocks: see `memscope-bpf top -p`.");
 		return;
 	}
 	switch (tab) {

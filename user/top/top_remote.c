@@ -280,7 +280,7 @@ static void empty(struct top_remote *remote)
 	state_fini(&remote->state);
 	memset(&remote->state, 0, sizeof(remote->state));
 	map_fini(&remote->peaks);
-	remote->at_ns = 0;
+	remote->asked = remote->at_ns = 0;
 }
 
 int top_remote_take(struct top_remote *remote, char *bytes, size_t length,

@@ -17,6 +17,7 @@ struct top_remote {
 	struct map numbers;
 	uint64_t numbers_count;
 	struct map peaks; /* number of a process -> the most that it held on devices at a time */
+	uint64_t asked;   /* number of the process whose sites were asked for; 0: none */
 	uint64_t at_ns;   /* CLOCK_MONOTONIC: when the state was so */
 	struct json_tree tree;
 };

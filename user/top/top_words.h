@@ -18,10 +18,13 @@ struct top_status {
 	struct losses losses;
 	uint64_t hidden; /* so many processes the agent does not show to this user */
 	uint64_t missed; /* at least so many processes were not attached to in time */
-	bool remote;     /* the numbers come from an agent */
-	bool stale;      /* the agent does not answer any more */
-	bool launches;   /* they are counted */
-	bool stacks;     /* they are taken */
+	/* Of the shown process, so many the agent has not sent: */
+	uint64_t sites_left_out, functions_left_out;
+	bool sites_missing; /* the agent has not answered a question for them */
+	bool remote;        /* the numbers come from an agent */
+	bool stale;         /* the agent does not answer any more */
+	bool launches;      /* they are counted */
+	bool stacks;        /* they are taken */
 };
 
 /* "+1.50 GiB", "-4 KiB", "0 B" */

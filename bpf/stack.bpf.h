@@ -57,7 +57,8 @@ struct {
 	__type(value, __u32);
 } ms_stack_ids SEC(".maps");
 
-__u32 stack_ids = 0; /* given so far */
+__u32 stack_ids = 0;        /* given so far */
+__u32 stack_generation = 0; /* user space knows no id any more that an earlier one was given */
 
 /* A walk, and the record that comes of it. */
 struct ms_walk {
@@ -394,6 +395,7 @@ __noinline int ms_stack_end(void)
 	/* A stack that ends early is another one than its beginning; so is another program's. */
 	walk->hash = (walk->hash ^ (__u64)task->tgid << 32 ^ task->self_exec_id << 8 ^ walk->end) *
 		     0x9e3779b97f4a7c15ull;
+	walk->hash += (__u64)stack_generation * 0x9e3779b97f4a7c15ull;
 	known = bpf_map_lookup_elem(&ms_stack_ids, &walk->hash);
 	return known ? *known : 0;
 }

@@ -8,7 +8,7 @@
 PURE_ROOMS := base event ledger analysis timeline report
 SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) history host render elf store export symbols top)) user/pipeline.c \
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library attach/jump_targets attach/kept_functions attach/wanted_names attach/marker_rows \
-	attach/who_layout file_cache file_makers stacks/stack_ids targets/policy records/identity_record records/whos records/merge records/ring records/cpu_slots) \
+	attach/who_layout file_cache file_makers stacks/stack_ids stacks/frame_ids targets/policy records/identity_record records/whos records/merge records/ring records/cpu_slots) \
 	$(patsubst %,user/agent/%.c,request listener channel notify http_clients bundles costs governor history_sampler history_events history_names held_sum \
 	push_target push_protocol push_queue push_file push_client push_body keeper broker web_config web_yaml web_auth web_tls thresholds)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
@@ -80,7 +80,7 @@ fuzz: $(FUZZ_TARGETS)
 
 WORKLOADS := $(BUILD)/workloads
 WORKLOAD_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -Itests/simcuda/include
-WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc ranks markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept short_lives stubs stacks hostile_stack oncall \
+WORKLOAD_PROGRAMS := $(addprefix $(WORKLOADS)/,puppet gpu_work tensors bfc ranks markers markers3 threads waits launches unreadable unprobed calls flood exhaust residue reuse mapped swapper grow ioctls kept patterns short_lives stubs stacks hostile_stack oncall \
 	rows_driver rows_standin rows_refused rows_runtime-shared rows_runtime-ptds rows_runtime-static \
 	rows_runtime-static-ptds)
 WORKLOAD_PROGRAMS += $(addprefix $(WORKLOADS)/,held ioctl_storm driver_files)
@@ -110,6 +110,7 @@ $(WORKLOADS)/held: tests/workloads/held.c
 $(WORKLOADS)/ioctl_storm: tests/workloads/ioctl_storm.c tests/workloads/ioctl_storm_ranges.c
 $(WORKLOADS)/driver_files: tests/workloads/driver_files.c
 $(WORKLOADS)/kept: tests/workloads/kept.c
+$(WORKLOADS)/patterns: tests/workloads/patterns.c
 $(WORKLOADS)/ioctl_storm: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/driver_files: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/held: WORKLOAD_LIBS = -lcuda
@@ -129,7 +130,7 @@ $(WORKLOADS)/rows_standin: $(wildcard tests/workloads/rows_standin*.c) tests/wor
 $(WORKLOADS)/rows_refused: $(wildcard tests/workloads/rows_refused*.c) tests/workloads/rows.c
 $(WORKLOAD_RUNTIMES): $(wildcard tests/workloads/rows_runtime*.c) tests/workloads/rows.c
 
-$(WORKLOADS)/gpu_work $(WORKLOADS)/threads $(WORKLOADS)/waits $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/tensors $(WORKLOADS)/bfc $(WORKLOADS)/stacks $(WORKLOADS)/hostile_stack $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
+$(WORKLOADS)/gpu_work $(WORKLOADS)/threads $(WORKLOADS)/waits $(WORKLOADS)/exhaust $(WORKLOADS)/launches $(WORKLOADS)/flood $(WORKLOADS)/grow $(WORKLOADS)/ioctls $(WORKLOADS)/kept $(WORKLOADS)/patterns $(WORKLOADS)/tensors $(WORKLOADS)/bfc $(WORKLOADS)/stacks $(WORKLOADS)/hostile_stack $(WORKLOADS)/rows_driver: WORKLOAD_LIBS = -lcuda
 $(WORKLOADS)/residue: WORKLOAD_LIBS = -l:libbpf.a -l:libelf.a -l:libz.a -l:libzstd.a
 $(WORKLOADS)/calls $(WORKLOADS)/stubs $(WORKLOADS)/rows_refused $(WORKLOAD_RUNTIMES): WORKLOAD_LIBS = -lcudart$(if $(findstring static,$@),_static)
 $(WORKLOADS)/markers3: tests/workloads/markers.c tests/workloads/nvtx3.c

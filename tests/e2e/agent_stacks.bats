@@ -193,6 +193,58 @@ puppet_says() {
 	agent_stop
 }
 
+# How a stack of the workload `patterns` spells its number, and a block of it its size, by a filter of jq.
+SPELLED='([.frames[]?.function | select(. == "one" or . == "zero")] | reverse | map(if . == "one" then 1 else 0 end) |
+	reduce .[] as $bit (0; . * 2 + $bit))'
+
+@test "more stacks than there is room for: what is not live gives way, and none is taken for another" {
+	metric() {
+		ask /metrics | awk -v name="memscope_agent_$1" 'index($1, name) == 1 { print $2 }'
+	}
+	agent_start
+	mkfifo commands
+	"$WORKLOADS/patterns" < commands > patterns.out &
+	PROGRAM_PID=$!
+	exec 8> commands
+	sleep 2 # its code is looked at
+	echo "0 33000" >&8
+	wait_for '[ "$(grep -c done patterns.out)" = 1 ]' 1200
+	wait_for '[ "$(metric stacks_forgotten_total)" -gt 20000 ]' 1200
+	[ "$(metric 'stacks{')" -lt 20000 ] || fail "$(metric stacks)"
+	# Some of those that were forgotten come again, which the kernel side has reported; and others are new.
+	printf '32900 32906\n40000 80000\n' >&8
+	wait_for '[ "$(grep -c done patterns.out)" = 3 ]' 1200
+	fresh
+	ask "/api/v1/processes/$PROGRAM_PID" > process.json
+	[ "$(metric 'stacks{')" -gt 30000 ] || fail "$(metric stacks)"
+	assert_equal "$(metric stacks_left_out_total)" 0
+	exec 8>&-
+	wait "$PROGRAM_PID"
+	agent_stop
+	grep -q 'call stacks of which nothing is live were forgotten' agent.err
+	# What was kept of the first ones, and the last ones, is where it says.
+	jq -c ".sites.largest[] | select(.live_bytes > 0) | [(.live_bytes / 16 - 1), $SPELLED]" process.json | sort -V > sites.txt
+	{ for i in {0..5} {32900..32905} {40000..40005}; do echo "[$i,$i]"; done } > expected.txt
+	diff -u expected.txt sites.txt
+	assert_equal "$(jq -c '.sites | [.more_live_bytes, .without_stack_live_bytes]' process.json)" '[0,0]'
+	# In the recording, too.
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	/usr/bin/python3 - > counts.txt <<'PYTHON'
+import json
+spelled, counts = {}, {"right": 0, "wrong": 0, "unknown": 0}
+for line in open("events.jsonl"):
+    event = json.loads(line)
+    if event.get("type") == "stack":
+        names = [frame["function"] for frame in event["frames"] if frame and frame["function"] in ("one", "zero")]
+        spelled[event["stack_id"]] = int("0" + "".join("1" if name == "one" else "0" for name in reversed(names)), 2)
+    elif event.get("op") == "alloc" and event["comm"] == "patterns":
+        number = spelled.get(event["stack_id"])
+        counts["unknown" if number is None else "right" if event["size_bytes"] == 16 * (number + 1) else "wrong"] += 1
+print(json.dumps(counts))
+PYTHON
+	jq -e '.right > 40000 and .wrong == 0' counts.txt || fail "$(cat counts.txt)"
+}
+
 @test "without stacks, none are recorded" {
 	agent_start --stacks=off
 	named_puppet agent-plain

@@ -6,6 +6,7 @@
 
 #include "ledger/checkpoint.h"
 #include "ledger/limits.h"
+#include "ledger/stack_upkeep.h"
 #include "ledger/stacks.h"
 #include "ledger/state.h"
 #include "render/stack_words.h"
@@ -195,25 +196,102 @@ static void test_what_comes_again_changes_nothing(void **unused)
 static void test_too_many(void **unused)
 {
 	struct stacks stacks = { 0 };
-	struct string_table strings = { 0 };
 	union record record;
 	uint32_t i;
 
 	(void)unused;
 	for (i = 1; i <= LIMIT_STACKS + 2; i++) {
 		record = record_stack(i, 1, 1);
-		assert_int_equal(stacks_add(&stacks, &strings, &record.stack), 0);
+		assert_int_equal(stacks_add(&stacks, &record.stack), 0);
 	}
 	assert_int_equal(stacks.stacks_count, LIMIT_STACKS);
 	assert_int_equal(stacks.others, 2);
 	for (i = 1; i <= LIMIT_FRAMES + 1; i++) {
 		record = record_frame(i, "f", "/g");
-		assert_int_equal(stacks_add_frame(&stacks, &strings, &record.frame), 0);
+		assert_int_equal(stacks_add_frame(&stacks, &record.frame), 0);
 	}
 	assert_int_equal(stacks.frames_count, LIMIT_FRAMES);
 	assert_int_equal(stacks.others, 3);
 	stacks_fini(&stacks);
-	string_table_fini(&strings);
+}
+
+static void test_what_is_not_wanted_is_forgotten(void **unused)
+{
+	struct state state = { 0 };
+	struct map wanted = { 0 };
+	const struct stack *stack;
+	size_t bytes;
+
+	(void)unused;
+	apply_stack(&state);
+	apply(&state, record_frame(4, "only_of_the_other", "/opt/lib/libother.so"));
+	apply(&state, record_stack(8, 3, 2));
+	apply(&state, record_stack(9, 2, 3));
+	bytes = state.stacks.texts.bytes;
+	assert_int_equal(map_set(&wanted, 7, 1), 0);
+	assert_int_equal(stacks_keep(&state.stacks, &wanted), 0);
+	assert_stack(&state);
+	assert_int_equal(state.stacks.stacks_count, 1);
+	assert_int_equal(state.stacks.frames_count, 3);
+	assert_int_equal(state.stacks.links_count, 3);
+	assert_null(stacks_find(&state.stacks, 8));
+	assert_true(state.stacks.texts.bytes < bytes);
+	assert_int_equal(stacks_first_alike(&state.stacks, 7), 7);
+	/* There is room again, and what comes again has other ids. */
+	apply(&state, record_frame(5, "only_of_the_other", "/opt/lib/libother.so"));
+	apply(&state, record_stack(10, 5, 1));
+	stack = stacks_find(&state.stacks, 10);
+	assert_string_equal(stack->owner, "libother.so");
+	/* Frames have other places now: what is the same as one that was kept is found to be so. */
+	apply(&state, record_stack(11, 1, 3));
+	assert_int_equal(stacks_first_alike(&state.stacks, 11), 7);
+	map_fini(&wanted);
+	assert_int_equal(stacks_keep(&state.stacks, &wanted), 0);
+	assert_int_equal(state.stacks.stacks_count + state.stacks.frames_count, 0);
+	state_fini(&state);
+}
+
+static void test_upkeep(void **unused)
+{
+	struct stack_upkeep upkeep = { 0 };
+	const uint64_t now_ns = 2 * STACK_UPKEEP_NS;
+	struct state state = { 0 };
+	const struct usage *usage;
+	uint32_t i;
+
+	(void)unused;
+	assert_int_equal(state_follow_usage(&state), 0);
+	apply_stack(&state);
+	apply(&state, record_called_from(7, record_alloc("cuMemAlloc_v2", 0x1000, 100)));
+	apply(&state, record_stack(8, 1, 2));
+	apply(&state, record_called_from(8, record_alloc("cuMemAlloc_v2", 0x2000, 20)));
+	apply(&state, record_free("cuMemFree_v2", 0x2000));
+	assert_false(stack_upkeep_is_due(&upkeep, &state, now_ns));
+	for (i = 9; state.stacks.stacks_count < LIMIT_STACKS / 2; i++)
+		apply(&state, record_stack(i, 1, 1));
+	assert_true(stack_upkeep_is_due(&upkeep, &state, now_ns));
+	assert_int_equal(stack_upkeep_forget(&upkeep, &state, now_ns), 0);
+	assert_int_equal(upkeep.forgotten, LIMIT_STACKS / 2 - 1);
+	assert_stack(&state);
+	/* What was allocated and freed is in the function's sums, without a stack. */
+	usage = state.processes[0]->usage;
+	assert_int_equal(usage->parts_count, 1);
+	assert_int_equal(usage->cells[0].allocs, 2);
+	assert_int_equal(usage->parts[usage->cells[0].parts - 1].stack, 7);
+	assert_int_equal(usage->parts[usage->cells[0].parts - 1].live_bytes, 100);
+	assert_int_equal(usage->parts[usage->cells[0].parts - 1].next, 0);
+	/* It goes on: a part is found, and another is made. */
+	apply(&state, record_called_from(7, record_alloc("cuMemAlloc_v2", 0x3000, 11)));
+	apply(&state, record_stack(i, 1, 2));
+	apply(&state, record_called_from(i, record_alloc("cuMemAlloc_v2", 0x4000, 5)));
+	assert_int_equal(usage->parts_count, 2);
+	assert_int_equal(usage->parts[0].live_bytes, 111);
+	/* Not at once again. */
+	for (i++; state.stacks.stacks_count < LIMIT_STACKS; i++)
+		apply(&state, record_stack(i, 1, 1));
+	assert_false(stack_upkeep_is_due(&upkeep, &state, now_ns + 1));
+	assert_true(stack_upkeep_is_due(&upkeep, &state, now_ns + STACK_UPKEEP_NS));
+	state_fini(&state);
 }
 
 static int load(void *context, const void *record, size_t length)
@@ -268,6 +346,8 @@ int main(void)
 		cmocka_unit_test(test_frames_that_are_not_known),
 		cmocka_unit_test(test_what_comes_again_changes_nothing),
 		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_what_is_not_wanted_is_forgotten),
+		cmocka_unit_test(test_upkeep),
 		cmocka_unit_test(test_through_an_anchor),
 		cmocka_unit_test(test_whose_it_is),
 	};

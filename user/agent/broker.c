@@ -36,6 +36,13 @@ static void say(const struct broker *broker, uint64_t number, uint32_t status, i
 	channel_say(broker->fd, &message, fd);
 }
 
+void broker_counts_add(struct broker_counts *to, const struct broker_counts *counts)
+{
+	to->answers += counts->answers;
+	to->failed += counts->failed;
+	to->cpu_ns += counts->cpu_ns;
+}
+
 /* ---- the child ------------------------------------------------------------------------------- */
 
 /* 0: not known. */

@@ -19,6 +19,8 @@ struct broker_counts {
 	uint64_t cpu_ns;  /* of the children */
 };
 
+void broker_counts_add(struct broker_counts *to, const struct broker_counts *counts);
+
 struct broker {
 	struct loop *loop;
 	int fd; /* of the channel */

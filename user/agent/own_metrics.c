@@ -60,6 +60,9 @@
 	X(WRITTEN_TIME, "memscope_agent_remote_write_last_sent_time_seconds", "gauge", "seconds", "When a batch was last sent, since 1970") \
 	X(WRITTEN_RESTARTS, "memscope_agent_remote_write_restarts", "counter", "", "Times that the process that sends them was started again") \
 	X(RELOADS, "memscope_agent_reloads", "counter", "", "Times that the configuration was read again, by how that ended") \
+	X(STACKS, "memscope_agent_stacks", "gauge", "", "Different call stacks that are kept") \
+	X(STACKS_FORGOTTEN, "memscope_agent_stacks_forgotten", "counter", "", "Call stacks that were kept, and of which nothing was live when room for new ones was made") \
+	X(STACKS_LEFT_OUT, "memscope_agent_stacks_left_out", "counter", "", "Call stacks and frames that there was no room for") \
 	X(SERIES, "memscope_agent_series", "gauge", "", "Series of the ledger") \
 	X(LIMITED, "memscope_agent_series_limited", "counter", "", "Values that had to share a series, because there were too many")
 
@@ -223,6 +226,9 @@ struct metrics *own_metrics_make(const struct own_numbers *numbers, const char *
 			add_push(metrics, &numbers->pushes[i]);
 	add(metrics, FAMILY_RELOADS, "result", "done", numbers->reloads);
 	add(metrics, FAMILY_RELOADS, "result", "failed", numbers->failed_reloads);
+	metrics_add(metrics, FAMILY_STACKS, numbers->stacks_kept);
+	metrics_add(metrics, FAMILY_STACKS_FORGOTTEN, numbers->stacks.forgotten);
+	metrics_add(metrics, FAMILY_STACKS_LEFT_OUT, numbers->stacks_left_out);
 	metrics_add(metrics, FAMILY_SERIES, metrics_series(ledger));
 	metrics_add(metrics, FAMILY_LIMITED, metrics_limited(ledger));
 	return metrics;

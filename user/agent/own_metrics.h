@@ -15,6 +15,7 @@
 #include "agent/history_feed.h"
 #include "agent/push_feed.h"
 #include "export/metrics.h"
+#include "ledger/stack_upkeep.h"
 #include "ledger/summary.h"
 
 struct own_numbers {
@@ -24,11 +25,13 @@ struct own_numbers {
 	uint64_t denied;         /* not traced, as the policy says, and alive */
 	uint64_t start_ns;       /* since 1970 */
 	struct summary_cost cost;
-	const struct costs *costs;          /* to the traced programs; NULL: not known */
-	const struct budget *budget;        /* with `costs` */
-	const struct history_feed *history; /* NULL: there is none */
-	const struct push_feed *pushes;     /* by enum push_protocol_id; NULL: there are none */
-	uint64_t resident_bytes;            /* of the capture */
+	struct stack_upkeep stacks;
+	uint64_t stacks_kept, stacks_left_out; /* the latter found no room */
+	const struct costs *costs;             /* to the traced programs; NULL: not known */
+	const struct budget *budget;           /* with `costs` */
+	const struct history_feed *history;    /* NULL: there is none */
+	const struct push_feed *pushes;        /* by enum push_protocol_id; NULL: there are none */
+	uint64_t resident_bytes;               /* of the capture */
 	uint64_t descriptors;
 	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */
 	uint64_t reloads, failed_reloads;

@@ -157,6 +157,9 @@ void live_set_policy(struct live *live, const struct policy *policy);
 /* Forgets those of them that have ended without having been noticed; to be called now and then. */
 void live_look_at_denied(struct live *live);
 
+/* The ledger has forgotten stacks (ledger/stack_upkeep.h), and has these. */
+void live_keep_stacks(struct live *live, const struct stacks *stacks);
+
 /* At least so many descendants of targets used CUDA and were not traced. */
 size_t live_untraced(const struct live *live);
 

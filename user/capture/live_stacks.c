@@ -64,9 +64,7 @@ static int feed_record(void *context, void *record, size_t length)
 
 int live_stacks_open(struct live *live)
 {
-	const struct stack_taker_options options = {
-		.ranges_fd = programs_stack_ranges_fd(live->programs),
-		.tables_fd = programs_unwind_tables_fd(live->programs),
+	struct stack_taker_options options = {
 		.table_bytes = live->options.table_bytes,
 		.table_cache = live->options.table_cache,
 		.map_files = live->targets.map_files,
@@ -76,8 +74,12 @@ int live_stacks_open(struct live *live)
 		.context = live,
 	};
 	const struct python_functions *functions = live->options.python_functions;
-	int err = live->options.stack_ops ? stack_taker_open(&live->stacks, &options) : 0;
+	int err = 0;
 
+	options.generation =
+		programs_stacks(live->programs, &options.ranges_fd, &options.tables_fd);
+	if (live->options.stack_ops)
+		err = stack_taker_open(&live->stacks, &options);
 	if (!err && functions) {
 		live->python = python_phases_new(functions, feed_marker, live);
 		err = live->python ? 0 : -ENOMEM;
@@ -92,6 +94,12 @@ int live_stacks_end(struct live *live)
 	if (!live->err && live->python)
 		live->err = python_phases_end(live->python);
 	return live->err;
+}
+
+void live_keep_stacks(struct live *live, const struct stacks *stacks)
+{
+	if (live->stacks)
+		stack_taker_keep(live->stacks, stacks);
 }
 
 void live_stacks_close(struct live *live)

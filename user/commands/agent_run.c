@@ -19,6 +19,7 @@
 #include "agent/notify.h"
 #include "agent/push_feed.h"
 #include "agent/self.h"
+#include "agent/stack_room.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -109,6 +110,8 @@ static void count_processes(const struct state *state, struct own_numbers *own)
 	size_t i;
 
 	own->processes = own->late_processes = 0;
+	own->stacks_kept = state->stacks.stacks_count;
+	own->stacks_left_out = state->stacks.others;
 	for (i = 0; i < state->processes_count; i++) {
 		own->processes += !state->processes[i]->exited;
 		own->late_processes +=
@@ -134,13 +137,8 @@ static void prepare(void *context, const struct channel_question *question)
 	own->descriptors = self_descriptors();
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
 	own->answers = front->counts;
-	for (i = 0; i < PUSH_PROTOCOLS; i++) {
-		const struct broker_counts *push = &run->pushes[i].served.broker.counts;
-
-		own->answers.answers += push->answers;
-		own->answers.failed += push->failed;
-		own->answers.cpu_ns += push->cpu_ns;
-	}
+	for (i = 0; i < PUSH_PROTOCOLS; i++)
+		broker_counts_add(&own->answers, &run->pushes[i].served.broker.counts);
 	own->server = front->server;
 	own->server_restarts = front->servers;
 }
@@ -237,6 +235,7 @@ static int say_state(void *context, uint64_t data)
 		live_look_at_denied(run->live);
 	costs_look(&run->costs, clock_monotonic_ns());
 	pipeline_tick(&run->pipeline, clock_monotonic_ns());
+	stack_room_look(&run->source.own.stacks, run->live, &run->pipeline.state);
 	inexact = books_inexact(run->books, &late);
 	status.ready = run->running && !inexact;
 	if (inexact)

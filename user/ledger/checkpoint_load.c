@@ -408,18 +408,14 @@ static int load_frame(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_frame_record *saved = record;
 
-	return event_check_frame(saved) ?
-		       -EINVAL :
-		       stacks_add_frame(&anchor->state->stacks, &anchor->state->strings, saved);
+	return event_check_frame(saved) ? -EINVAL : stacks_add_frame(&anchor->state->stacks, saved);
 }
 
 static int load_stack(struct checkpoint *anchor, const void *record)
 {
 	const struct ms_stack *saved = record;
 
-	return event_check_stack(saved) ?
-		       -EINVAL :
-		       stacks_add(&anchor->state->stacks, &anchor->state->strings, saved);
+	return event_check_stack(saved) ? -EINVAL : stacks_add(&anchor->state->stacks, saved);
 }
 
 /* Whether records of that type belong to the process before them. */

@@ -16,12 +16,13 @@ void stacks_fini(struct stacks *stacks)
 	map_fini(&stacks->frame_places);
 	map_fini(&stacks->stack_places);
 	map_fini(&stacks->lines_places);
+	string_table_fini(&stacks->texts);
 	*stacks = (struct stacks){ 0 };
 }
 
 size_t stacks_bytes(const struct stacks *stacks)
 {
-	return stacks->frames_capacity * sizeof(*stacks->frames) +
+	return stacks->texts.bytes + stacks->frames_capacity * sizeof(*stacks->frames) +
 	       stacks->stacks_capacity * sizeof(*stacks->stacks) +
 	       stacks->links_capacity * sizeof(*stacks->links) + map_bytes(&stacks->frame_places) +
 	       map_bytes(&stacks->stack_places) + map_bytes(&stacks->lines_places);
@@ -53,22 +54,19 @@ static int intern_texts(struct string_table *strings, const struct ms_frame_reco
 	return 0;
 }
 
-int stacks_add_frame(struct stacks *stacks, struct string_table *strings,
-		     const struct ms_frame_record *record)
+int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record)
 {
 	const char *texts[MS_FRAME_TEXTS_COUNT];
-	const size_t before = strings->bytes;
 	int err;
 
 	if (map_get(&stacks->frame_places, record->id))
 		return 0;
 	if (stacks->frames_count >= LIMIT_FRAMES ||
-	    stacks->text_bytes + record->length > LIMIT_FRAME_BYTES) {
+	    stacks->texts.bytes + record->length > LIMIT_FRAME_BYTES) {
 		stacks->others++;
 		return 0;
 	}
-	err = intern_texts(strings, record, texts);
-	stacks->text_bytes += strings->bytes - before;
+	err = intern_texts(&stacks->texts, record, texts);
 	if (err ||
 	    memory_grow((void **)&stacks->frames, &stacks->frames_capacity,
 			stacks->frames_count + 1, sizeof(*stacks->frames)) ||
@@ -172,7 +170,7 @@ static void note_likeness(const struct stacks *stacks, struct stack *stack)
 	stack->lines = count ? string_hash(map_secret(), lines, count * sizeof(*lines)) : 0;
 }
 
-int stacks_add(struct stacks *stacks, struct string_table *strings, const struct ms_stack *record)
+int stacks_add(struct stacks *stacks, const struct ms_stack *record)
 {
 	struct stack stack = { .hash = record->hash,
 			       .id = record->id,
@@ -195,7 +193,7 @@ int stacks_add(struct stacks *stacks, struct string_table *strings, const struct
 		return -ENOMEM;
 	note_likeness(stacks, &stack);
 	owner = owner_of(stacks, &stack);
-	stack.owner = owner ? string_intern(strings, owner, strlen(owner)) : NULL;
+	stack.owner = owner ? string_intern(&stacks->texts, owner, strlen(owner)) : NULL;
 	if ((owner && !stack.owner) ||
 	    map_set(&stacks->stack_places, record->id, stacks->stacks_count))
 		return -ENOMEM;
@@ -226,4 +224,95 @@ const struct frame *stacks_frame(const struct stacks *stacks, const struct stack
 	const uint32_t link = stacks->links[stack->first + place];
 
 	return link ? &stacks->frames[link - 1] : NULL;
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+/* Returns the frame's link in `kept`; 0 without memory. */
+static uint32_t keep_frame(struct stacks *kept, const struct frame *from)
+{
+	const uint64_t *place = map_get(&kept->frame_places, from->id);
+	struct frame frame = *from;
+
+	if (place)
+		return (uint32_t)*place + 1;
+	frame.function = string_intern(&kept->texts, from->function, strlen(from->function));
+	frame.module = string_intern(&kept->texts, from->module, strlen(from->module));
+	frame.build_id = string_intern(&kept->texts, from->build_id, strlen(from->build_id));
+	frame.source = string_intern(&kept->texts, from->source, strlen(from->source));
+	if (!frame.function || !frame.module || !frame.build_id || !frame.source ||
+	    memory_grow((void **)&kept->frames, &kept->frames_capacity, kept->frames_count + 1,
+			sizeof(*kept->frames)) ||
+	    map_set(&kept->frame_places, frame.id, kept->frames_count))
+		return 0;
+	kept->frames[kept->frames_count++] = frame;
+	return (uint32_t)kept->frames_count;
+}
+
+static int keep_stack(struct stacks *kept, const struct stacks *stacks, const struct stack *from)
+{
+	struct stack stack = *from;
+	size_t i;
+
+	stack.first = (uint32_t)kept->links_count;
+	if (memory_grow((void **)&kept->stacks, &kept->stacks_capacity, kept->stacks_count + 1,
+			sizeof(*kept->stacks)) ||
+	    memory_grow((void **)&kept->links, &kept->links_capacity,
+			kept->links_count + stack.count, sizeof(*kept->links)))
+		return -ENOMEM;
+	for (i = 0; i < stack.count; i++) {
+		const struct frame *frame = stacks_frame(stacks, from, i);
+		const uint32_t link = frame ? keep_frame(kept, frame) : 0;
+
+		if (frame && !link)
+			return -ENOMEM;
+		kept->links[kept->links_count++] = link;
+	}
+	/* Frames have other places now, which this is a hash of. */
+	note_likeness(kept, &stack);
+	if (stack.owner &&
+	    !(stack.owner = string_intern(&kept->texts, stack.owner, strlen(stack.owner))))
+		return -ENOMEM;
+	if (map_set(&kept->stack_places, stack.id, kept->stacks_count))
+		return -ENOMEM;
+	kept->stacks[kept->stacks_count++] = stack;
+	return map_get(&kept->lines_places, stacks_lines(&stack)) ?
+		       0 :
+		       map_set(&kept->lines_places, stacks_lines(&stack), stack.id);
+}
+
+int stacks_keep(struct stacks *stacks, const struct map *wanted)
+{
+	struct stacks kept = { .others = stacks->others };
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < stacks->stacks_count; i++)
+		if (map_get(wanted, stacks->stacks[i].id))
+			err = keep_stack(&kept, stacks, &stacks->stacks[i]);
+	if (err) {
+		stacks_fini(&kept);
+		return err;
+	}
+	stacks_fini(stacks);
+	*stacks = kept;
+	return 0;
+}
+
+unsigned int stacks_fullness(const struct stacks *stacks)
+{
+	const struct {
+		size_t taken, most;
+	} rooms[] = {
+		{ stacks->stacks_count, LIMIT_STACKS },
+		{ stacks->links_count, LIMIT_STACK_FRAMES },
+		{ stacks->frames_count, LIMIT_FRAMES },
+		{ stacks->texts.bytes, LIMIT_FRAME_BYTES },
+	};
+	size_t fullest = 0, i;
+
+	for (i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)
+		if (rooms[i].taken * 16 / rooms[i].most > fullest)
+			fullest = rooms[i].taken * 16 / rooms[i].most;
+	return (unsigned int)fullest;
 }

@@ -50,7 +50,7 @@ struct stacks {
 	size_t links_count, links_capacity;
 	struct map frame_places, stack_places; /* id -> position */
 	struct map lines_places;               /* stacks_lines() -> id of the first with these */
-	size_t text_bytes;                     /* of texts that nothing had before */
+	struct string_table texts;             /* of frames */
 	uint64_t others;                       /* stacks and frames that found no place */
 };
 
@@ -59,9 +59,17 @@ void stacks_fini(struct stacks *stacks);
 size_t stacks_bytes(const struct stacks *stacks);
 
 /* What the records say; they have been checked (event/event.h). Return 0 or -ENOMEM. */
-int stacks_add_frame(struct stacks *stacks, struct string_table *strings,
-		     const struct ms_frame_record *record);
-int stacks_add(struct stacks *stacks, struct string_table *strings, const struct ms_stack *record);
+int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record);
+int stacks_add(struct stacks *stacks, const struct ms_stack *record);
+
+/*
+ * Forgets all stacks but those whose ids are keys in `wanted`, and all frames that these do not
+ * have. Texts and owners then have other addresses. Returns 0, or -ENOMEM with nothing forgotten.
+ */
+int stacks_keep(struct stacks *stacks, const struct map *wanted);
+
+/* How much of what there is room for is taken, in sixteenths, of whatever is shortest. */
+unsigned int stacks_fullness(const struct stacks *stacks);
 
 /* NULL: there is none of that id, or 0. Valid until the next is added. */
 const struct stack *stacks_find(const struct stacks *stacks, uint32_t id);

@@ -570,9 +570,9 @@ int state_apply(struct state *state, const struct event *event)
 
 	clear(change);
 	if (event->frame)
-		return stacks_add_frame(&state->stacks, &state->strings, event->frame);
+		return stacks_add_frame(&state->stacks, event->frame);
 	if (event->stack)
-		return stacks_add(&state->stacks, &state->strings, event->stack);
+		return stacks_add(&state->stacks, event->stack);
 	if (event->header->type == MS_TYPE_DEVICE)
 		return nvml_devices_apply(&state->nvml_devices, (const void *)event->sample);
 	if (event->subject != EVENT_OF_PROCESS) {

@@ -322,6 +322,65 @@ void usage_settle(struct usage *usage)
 	}
 }
 
+/* Gives those parts their new positions, in the order of keep_parts(). Returns 0 or -ENOMEM. */
+static int place_parts(const struct usage *usage, struct map *places, size_t *count)
+{
+	uint32_t at;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < usage->count; i++)
+		for (at = usage->cells[i].parts; !err && at; at = usage->parts[at - 1].next)
+			if (usage->parts[at - 1].live_count)
+				err = map_set(places,
+					      (uint64_t)i << 32 | usage->parts[at - 1].stack,
+					      (*count)++);
+	return err;
+}
+
+static void keep_parts(struct usage *usage, struct usage_part *kept)
+{
+	uint32_t at, count = 0, *link;
+	size_t i;
+
+	for (i = 0; i < usage->count; i++) {
+		at = usage->cells[i].parts;
+		link = &usage->cells[i].parts;
+		for (; at; at = usage->parts[at - 1].next) {
+			if (!usage->parts[at - 1].live_count)
+				continue;
+			kept[count] = usage->parts[at - 1];
+			*link = count + 1;
+			link = &kept[count++].next;
+		}
+		*link = 0;
+	}
+}
+
+size_t usage_drop_parts(struct usage *usage)
+{
+	const size_t before = usage ? usage->parts_count : 0;
+	struct map places = { 0 };
+	struct usage_part *kept;
+	size_t count = 0;
+
+	if (!before)
+		return 0;
+	if (place_parts(usage, &places, &count) ||
+	    !(kept = calloc(count ? count : 1, sizeof(*kept)))) {
+		map_fini(&places);
+		return 0;
+	}
+	keep_parts(usage, kept);
+	free(usage->parts);
+	map_fini(&usage->part_places);
+	usage->part_places = places;
+	usage->parts = kept;
+	usage->parts_count = count;
+	usage->parts_capacity = count ? count : 1;
+	return before - count;
+}
+
 void usage_restart(struct usage *usage)
 {
 	uint32_t space;

@@ -144,6 +144,12 @@ void usage_exit(struct usage *usage);
 /* Forgets what has been counted, but for what is live: peaks begin with that. */
 void usage_restart(struct usage *usage);
 
+/*
+ * Forgets stacks from which nothing is live: their allocations count as those without a stack.
+ * Returns how many.
+ */
+size_t usage_drop_parts(struct usage *usage);
+
 /* Before peaks are looked at. */
 void usage_settle(struct usage *usage);
 

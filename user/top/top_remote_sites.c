@@ -112,7 +112,7 @@ static int add_frame(struct top_remote *remote, const struct json_value *value, 
 	}
 	record.length = (uint32_t)(whole.length - sizeof(record));
 	memcpy(whole.bytes, &record, sizeof(record));
-	err = stacks_add_frame(&state->stacks, &state->strings, (const void *)whole.bytes);
+	err = stacks_add_frame(&state->stacks, (const void *)whole.bytes);
 	string_fini(&whole);
 	return err;
 }
@@ -176,7 +176,7 @@ static int add_stack(struct top_remote *remote, const struct json_value *site, u
 		err = -ENOMEM;
 	if (!err) {
 		memcpy(whole.bytes, &record, sizeof(record));
-		err = stacks_add(&state->stacks, &state->strings, (const void *)whole.bytes);
+		err = stacks_add(&state->stacks, (const void *)whole.bytes);
 	}
 	string_fini(&whole);
 	return err;

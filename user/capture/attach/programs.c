@@ -355,11 +355,6 @@ int programs_launch_counts_fd(const struct programs *programs)
 	return bpf_map__fd(programs->skeleton->maps.ms_launch_counts);
 }
 
-int programs_stack_ranges_fd(const struct programs *programs)
-{
-	return bpf_map__fd(programs->skeleton->maps.ms_stack_ranges);
-}
-
 int programs_asking_fd(const struct programs *programs)
 {
 	return bpf_map__fd(programs->skeleton->maps.ms_asking);
@@ -371,9 +366,11 @@ const struct ms_settings *programs_settings(const struct programs *programs, uin
 	return (const struct ms_settings *)&programs->skeleton->rodata->settings;
 }
 
-int programs_unwind_tables_fd(const struct programs *programs)
+__u32 *programs_stacks(const struct programs *programs, int *ranges_fd, int *tables_fd)
 {
-	return bpf_map__fd(programs->skeleton->maps.ms_unwind_tables);
+	*ranges_fd = bpf_map__fd(programs->skeleton->maps.ms_stack_ranges);
+	*tables_fd = bpf_map__fd(programs->skeleton->maps.ms_unwind_tables);
+	return &programs->skeleton->bss->stack_generation;
 }
 
 const __u64 *programs_launch_keys(const struct programs *programs)

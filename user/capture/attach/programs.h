@@ -113,8 +113,11 @@ int programs_launch_counts_fd(const struct programs *programs);
 const __u64 *programs_launch_keys(const struct programs *programs);
 
 /* Maps by which the kernel side walks stacks: capture/stacks/stack_taker.h. */
-int programs_stack_ranges_fd(const struct programs *programs);
-int programs_unwind_tables_fd(const struct programs *programs);
+/*
+ * The maps ms_stack_ranges and ms_unwind_tables; and where the generation of stacks is: whenever it
+ * becomes another one, the kernel side reports each stack anew, with another id.
+ */
+__u32 *programs_stacks(const struct programs *programs, int *ranges_fd, int *tables_fd);
 
 /*
  * What they were loaded with; and where they have the major number of /dev/nvidia-uvm: 0 if it is

@@ -46,3 +46,20 @@ void stack_ids_forget(struct stack_ids *ids, struct stack_ids_shared *shared)
 	free(shared->ids);
 	*shared = (struct stack_ids_shared){ 0 };
 }
+
+/* Without memory, none is known: a stack that comes again then is a new one. */
+void stack_ids_keep(struct stack_ids *ids, const struct map *wanted)
+{
+	struct map kept = { 0 };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < ids->firsts.capacity; i++)
+		if (map_is_used(&ids->firsts, i) && map_get(wanted, ids->firsts.slots[i].value))
+			err = map_set(&kept, map_key_at(&ids->firsts, i),
+				      ids->firsts.slots[i].value);
+	if (err)
+		map_fini(&kept);
+	stack_ids_fini(ids);
+	*ids = (struct stack_ids){ .firsts = kept };
+}

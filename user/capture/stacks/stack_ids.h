@@ -41,4 +41,10 @@ uint32_t stack_ids_find(const struct stack_ids *ids, uint32_t id);
 /* The process is gone: its ids do not come any more. */
 void stack_ids_forget(struct stack_ids *ids, struct stack_ids_shared *shared);
 
+/*
+ * The kernel side has forgotten its ids, and the ledger all stacks but those whose ids are keys of
+ * `wanted`: only these are known from now on.
+ */
+void stack_ids_keep(struct stack_ids *ids, const struct map *wanted);
+
 #endif /* MEMSCOPE_CAPTURE_STACKS_STACK_IDS_H */

@@ -23,10 +23,6 @@
 
 #define MAX_FRAMES 262144 /* different ones: as many as the ledger keeps */
 
-/* What `frames` has of a frame besides its first id. */
-#define IDS_SHIFT 32
-#define NAMELESS (1ull << 63) /* of code that may get a name yet */
-
 struct process {
 	pid_t pid;
 	uint64_t number; /* no other program has it, whatever its pid; from 1 on */
@@ -43,12 +39,12 @@ struct stack_taker {
 	struct process **processes;
 	size_t count, capacity;
 	bool stale;        /* one of them is */
-	struct map frames; /* hash of what a frame is -> its id, and the bits above */
-	uint32_t frame_ids;
-	struct stack_ids ids;       /* of stacks */
-	uint64_t programs;          /* there were */
-	uint64_t jit_bytes;         /* names of generated code take */
-	struct string record, name; /* scratch */
+	struct map frames; /* frame_ids_key() or what a Python frame is -> FRAME_IDS_..., its id */
+	uint32_t frame_ids, frame_ids_gone; /* given; of these, so many are not in use any more */
+	struct stack_ids ids;               /* of stacks */
+	uint64_t programs;                  /* there were */
+	uint64_t jit_bytes;                 /* names of generated code take */
+	struct string record, name;         /* scratch */
 	struct source_line lines[SOURCE_LINES_MOST];
 };
 
@@ -203,24 +199,6 @@ static struct module *file_of(const struct code_range *range)
 	return module && module->fd >= 0 && !module->image.segments_count ? NULL : module;
 }
 
-/*
- * Ids of frames are given by what they are: two processes that have mapped one file share them.
- * Code in no file is what it is at its address, in its process and program.
- */
-static uint64_t key_of(const struct ms_event *event, const struct process *process,
-		       const struct ms_stack_frame *frame, const struct code_range *range)
-{
-	const struct module *module = file_of(range);
-	const struct {
-		uint64_t module, pid, program, place, kind;
-	} what = { module ? module->number : 0, module ? 0 : event->pid,
-		   module || !process ? 0 : process->number,
-		   module ? frame->address - range->start + range->offset : frame->address,
-		   (uint64_t)frame->kind << 8 | frame->flags };
-
-	return string_hash(map_secret(), &what, sizeof(what));
-}
-
 static void append_texts(struct stack_taker *taker, const char *const texts[MS_FRAME_TEXTS_COUNT])
 {
 	const size_t most = MS_FRAME_TEXTS_MAX / MS_FRAME_TEXTS_COUNT - 1;
@@ -331,6 +309,12 @@ static int name_native(struct stack_taker *taker, struct process *process,
 	return err ? err : feed_frame(taker, frame, texts);
 }
 
+/* Ids that are not in use any more leave their room to others. */
+static bool has_room(const struct stack_taker *taker)
+{
+	return taker->frame_ids - taker->frame_ids_gone < MAX_FRAMES;
+}
+
 #define PYTHON_KEY_BYTES 5 /* line and flags, in front of both names */
 
 /* The id of a Python frame, which is fed if it is new; 0: there is no room for it. */
@@ -362,7 +346,8 @@ static uint32_t id_of_python(struct stack_taker *taker, const struct ms_event *e
 	known = map_get(&taker->frames, key);
 	if (known)
 		return (uint32_t)*known;
-	if (taker->frames.count >= MAX_FRAMES || map_set(&taker->frames, key, taker->frame_ids + 1))
+	if (!has_room(taker) ||
+	    map_set(&taker->frames, key, (taker->frame_ids + 1) | 1ull << FRAME_IDS_SHIFT))
 		return 0;
 	frame.event.type = MS_TYPE_FRAME;
 	frame.id = ++taker->frame_ids;
@@ -427,9 +412,9 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	const uint64_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
 	const struct code_range *range =
 		process ? code_map_find(&process->map, from->address - back) : NULL;
-	const uint64_t key = key_of(event, process, from, range),
+	const uint64_t key = frame_ids_key(event, from, range, file_of(range),
+					   process ? process->number : 0),
 		       *known = map_get(&taker->frames, key);
-	const bool has_room = taker->frames.count < MAX_FRAMES && taker->frame_ids < MAX_FRAMES;
 	struct ms_frame_record frame = { .event = *event,
 					 .kind = from->kind,
 					 .flags = from->flags };
@@ -437,17 +422,19 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	uint64_t nameless;
 	size_t count = 0;
 
-	if (known && !(*known & NAMELESS && has_room && has_name_now(process, from, back))) {
+	if (known && !(*known & FRAME_IDS_NAMELESS && has_room(taker) &&
+		       has_name_now(process, from, back))) {
 		first = (uint32_t)*known;
-		count = (*known & ~NAMELESS) >> IDS_SHIFT;
-	} else if (has_room) {
+		count = (*known & ~FRAME_IDS_NAMELESS) >> FRAME_IDS_SHIFT;
+	} else if (has_room(taker)) {
 		frame.event.type = MS_TYPE_FRAME;
 		frame.id = first;
 		*err = name_native(taker, process, from, range, &frame, &count);
 		taker->frame_ids += count;
 		/* Its name, which was made last, is a zero byte. */
-		nameless = !file_of(range) && taker->name.length <= 1 ? NAMELESS : 0;
-		if (map_set(&taker->frames, key, first | (uint64_t)count << IDS_SHIFT | nameless))
+		nameless = !file_of(range) && taker->name.length <= 1 ? FRAME_IDS_NAMELESS : 0;
+		if (map_set(&taker->frames, key,
+			    first | (uint64_t)count << FRAME_IDS_SHIFT | nameless))
 			count = 0;
 	}
 	if (!count)
@@ -549,6 +536,18 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id)
 {
 	return stack_ids_find(&taker->ids, id);
+}
+
+void stack_taker_keep(struct stack_taker *taker, const struct stacks *stacks)
+{
+	size_t i;
+
+	for (i = 0; i < taker->count; i++)
+		stack_ids_forget(&taker->ids, &taker->processes[i]->shared);
+	++*taker->options.generation;
+	stack_ids_keep(&taker->ids, &stacks->stack_places);
+	taker->frame_ids_gone =
+		taker->frame_ids - frame_ids_keep(&taker->frames, &stacks->frame_places);
 }
 
 uint64_t stack_taker_cpu_ns(const struct stack_taker *taker)

@@ -13,9 +13,11 @@
 #include "abi.h"
 #include "capture/stacks/table_store.h"
 #include "capture/targets/pythons.h"
+#include "ledger/stacks.h"
 
 struct stack_taker_options {
 	int ranges_fd, tables_fd; /* maps of the kernel side: ms_stack_ranges, ms_unwind_tables */
+	__u32 *generation;        /* of the kernel side's stacks: programs_stacks() */
 	uint64_t table_bytes;     /* that all tables may take */
 	const char *table_cache;  /* the directory where they are kept; NULL: nowhere */
 	bool map_files;           /* FEATURE_MAP_FILES */
@@ -62,6 +64,12 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record);
 
 /* By which id a stack has been fed that the kernel side knows by this one. */
 uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id);
+
+/*
+ * Stacks that these do not have are new ones if they come again. What is in the rings already may
+ * have ids that are not known any more.
+ */
+void stack_taker_keep(struct stack_taker *taker, const struct stacks *stacks);
 
 /* CPU time of the processes that read files, nanoseconds; 0 without a taker. */
 uint64_t stack_taker_cpu_ns(const struct stack_taker *taker);

@@ -178,14 +178,30 @@ awk 'FNR == 1 || /clang-format on/ { table = 0 } /clang-format off/ { table = 1 
 	END { exit bad }'
 endef
 
-# $1: flags for clang. How many states of a function are looked at is a matter of minutes.
+# A file is looked at again if its object is newer than the note that it was: then it or a header is, too.
+# $1: flags for clang, $2: which notes are made.
 define tidy
-	$(call say,LINT,clang-tidy)
-	$(Q)printf '%s\n' $(USER_SOURCES) $(INJECT_SOURCES) $(NVTX_SOURCES) | \
-		xargs -P $$(nproc) -I {} clang-tidy --quiet {} -- $(USER_CFLAGS) $1
+	$(call say,TIDY,$*.c)
+	$(Q)mkdir -p $(sort $(dir $2))
+	$(Q)clang-tidy --quiet $*.c -- $(USER_CFLAGS) $1
+	$(Q)touch $2
 endef
 
-lint: $(SKELETONS)
+# How many states of a function are looked at is a matter of minutes.
+$(BUILD)/tidied/%: $(BUILD)/%.o .clang-tidy
+	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=5000,$@)
+
+# Where all of them were, fewer need not be.
+$(BUILD)/analyzed/%: $(BUILD)/%.o .clang-tidy
+	$(call tidy,,$@ $(BUILD)/tidied/$*)
+
+TIDY_NAMES := $(patsubst %.c,%,$(USER_SOURCES) $(INJECT_SOURCES) $(NVTX_SOURCES))
+$(NVTX_SOURCES:%.c=$(BUILD)/tidied/%) $(NVTX_SOURCES:%.c=$(BUILD)/analyzed/%): $(BUILD)/libmemscope-nvtx.so
+.SECONDARY: $(NVTX_SOURCES:%.c=$(BUILD)/%.o)
+
+analyze: $(TIDY_NAMES:%=$(BUILD)/analyzed/%)
+
+lint: $(TIDY_NAMES:%=$(BUILD)/tidied/%)
 	$(call say,LINT,clang-format)
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(call say,LINT,comments)
@@ -193,16 +209,12 @@ lint: $(SKELETONS)
 	$(call say,LINT,shellcheck)
 	$(Q)shellcheck $(SHELL_FILES)
 	$(Q)shellcheck --shell=bats --include=SC2314,SC2315 tests/*/*.bats
-	$(call tidy,-Xclang -analyzer-config -Xclang max-nodes=5000)
 	$(call say,LINT,layers)
 	$(Q)tools/check-layers
 	$(call say,LINT,layouts)
 	$(Q)tools/check-layouts
 	$(call say,LINT,sizes)
 	$(Q)tools/check-sizes
-
-analyze: $(SKELETONS)
-	$(call tidy)
 
 # ---- man pages, completion and the JSON Schema, made from the tables
 

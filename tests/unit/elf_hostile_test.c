@@ -178,7 +178,7 @@ static void test_more_sections_than_fit_into_the_header(void **state)
 	close(fd);
 }
 
-#define WINDOW (32 * MIB) /* of names; that of user/elf/elf_symbols.c */
+#define WINDOW (8 * MIB) /* of names; that of user/elf/elf_symbols.c */
 
 /* Names at the beginning, the end and across the borders of the windows are all found. */
 static void test_more_names_than_are_held_at_once(void **state)
@@ -213,6 +213,17 @@ static void test_more_names_than_are_held_at_once(void **state)
 	close(fd);
 }
 
+/* Few at a time, unless the symbols would be gone through too often: then, they are not refused. */
+static void test_how_many_names_are_held(void **state)
+{
+	(void)state;
+	/* libtorch_cpu.so of PyTorch 2.10 */
+	assert_int_equal(elf_symbols_window(13106928, 78037732), 8 * MIB);
+	assert_int_equal(elf_symbols_window(72000000, 1 * MIB), 8 * MIB);
+	assert_int_equal(elf_symbols_window(48000000, 20 * MIB), 16 * MIB);
+	assert_int_equal(elf_symbols_window(72000000, 190 * MIB), 32 * MIB);
+}
+
 static void test_millions_of_symbols(void **state)
 {
 	enum { SYMBOLS = 3000000, PIECE = 1000 };
@@ -227,7 +238,9 @@ static void test_millions_of_symbols(void **state)
 	image.sections[ELF_IMAGE_DYNSYM].sh_type = SHT_NULL;
 	image.sections[ELF_IMAGE_SYMTAB].sh_offset = symbols_at;
 	image.sections[ELF_IMAGE_SYMTAB].sh_size = SYMBOLS * sizeof(*symbols);
-	fd = sparse_file(&image, symbols_at + SYMBOLS * sizeof(*symbols));
+	/* With small windows, they would be too many to be gone through. */
+	image.sections[ELF_IMAGE_STRTAB].sh_size = 100 * MIB;
+	fd = sparse_file(&image, symbols_at + SYMBOLS * sizeof(*symbols) + 100 * MIB);
 	for (i = 0; i < PIECE; i++)
 		symbols[i] = (Elf64_Sym){ .st_name = 1,
 					  .st_shndx = 1,
@@ -424,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_billions_of_sections_are_refused),
 		cmocka_unit_test(test_more_sections_than_fit_into_the_header),
 		cmocka_unit_test(test_more_names_than_are_held_at_once),
+		cmocka_unit_test(test_how_many_names_are_held),
 		cmocka_unit_test(test_millions_of_symbols),
 		cmocka_unit_test(test_a_table_that_holds_its_own_names),
 		cmocka_unit_test(test_overlapping_segments),

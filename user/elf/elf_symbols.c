@@ -13,12 +13,15 @@
 /*
  * The largest real tables, those of browsers and compilers with all their static symbols, have some
  * three million symbols and 300 MB of names. What is larger is refused; up to there, the names are
- * held a window at a time, and the symbols are gone through once for each.
+ * held a window at a time, and the symbols are gone through once for each. Windows are small,
+ * because an agent promises how much memory it takes, unless that would take too long.
  */
 #define MAX_SYMBOLS_BYTES (96u << 20)
 #define MAX_STRINGS_BYTES (512u << 20)
-#define WINDOW_BYTES (32u << 20)
-#define MAX_WALK_BYTES (512u << 20) /* of symbols, for all windows: about a second */
+#define WINDOW_BYTES (8u << 20)
+#define WINDOW_BYTES_MOST (32u << 20)
+#define GOOD_WALK_BYTES (128u << 20) /* of symbols, for all windows; beyond, windows are larger */
+#define MAX_WALK_BYTES (512u << 20)  /* of symbols, for all windows: about a second */
 
 struct walk {
 	struct elf_file file;
@@ -146,6 +149,21 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
 	return value < limit ? value : limit;
 }
 
+static uint64_t walk_bytes(uint64_t symbols_bytes, uint64_t strings_bytes, uint64_t window_bytes)
+{
+	return symbols_bytes * (1 + strings_bytes / window_bytes);
+}
+
+uint64_t elf_symbols_window(uint64_t symbols_bytes, uint64_t strings_bytes)
+{
+	uint64_t bytes = WINDOW_BYTES;
+
+	while (bytes < WINDOW_BYTES_MOST &&
+	       walk_bytes(symbols_bytes, strings_bytes, bytes) > GOOD_WALK_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
 /* The next window, which there is. */
 static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const Elf64_Shdr *strings,
 		      struct window *window)
@@ -154,7 +172,8 @@ static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const El
 	int result;
 
 	window->begin = window->end;
-	window->end = at_most(size, window->begin + WINDOW_BYTES);
+	window->end =
+		at_most(size, window->begin + elf_symbols_window(table->sh_size, strings->sh_size));
 	window->length = at_most(size, window->end + ELF_NAME_BYTES) - window->begin;
 	window->file_offset = strings->sh_offset + window->begin;
 	window->bytes[window->length] = '\0';
@@ -162,9 +181,11 @@ static int visit_next(const struct walk *walk, const Elf64_Shdr *table, const El
 	return result ? result : visit_window(walk, table, window);
 }
 
-static char *window_bytes(const Elf64_Shdr *strings)
+static char *window_bytes(const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
-	return malloc(at_most(strings->sh_size, WINDOW_BYTES + ELF_NAME_BYTES) + 1);
+	const uint64_t bytes = elf_symbols_window(table->sh_size, strings->sh_size);
+
+	return malloc(at_most(strings->sh_size, bytes + ELF_NAME_BYTES) + 1);
 }
 
 static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
@@ -175,7 +196,7 @@ static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
 
 	if (!strings->sh_size)
 		return 0;
-	window.bytes = window_bytes(strings);
+	window.bytes = window_bytes(table, strings);
 	if (!window.bytes)
 		return -ENOMEM;
 	while (!result && window.end < strings->sh_size)
@@ -187,7 +208,8 @@ static int visit_windows(const struct walk *walk, const Elf64_Shdr *table,
 static bool is_too_large(const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
 	return table->sh_size > MAX_SYMBOLS_BYTES || strings->sh_size > MAX_STRINGS_BYTES ||
-	       table->sh_size * (1 + strings->sh_size / WINDOW_BYTES) > MAX_WALK_BYTES;
+	       walk_bytes(table->sh_size, strings->sh_size,
+			  elf_symbols_window(table->sh_size, strings->sh_size)) > MAX_WALK_BYTES;
 }
 
 /* Returns 1, 0 if there is none, or -errno. */
@@ -344,7 +366,7 @@ static int open_walk(struct elf_walk *walk, int fd)
 		return result ? result : -ENOENT;
 	if (!walk->strings.sh_size)
 		return 0;
-	walk->window.bytes = window_bytes(&walk->strings);
+	walk->window.bytes = window_bytes(&walk->table, &walk->strings);
 	return walk->window.bytes ? 0 : -ENOMEM;
 }
 

@@ -87,4 +87,7 @@ void elf_walk_close(struct elf_walk *walk);
 int elf_walk_step(struct elf_walk *walk,
 		  int (*visit)(const struct elf_function *symbol, void *context), void *context);
 
+/* So many bytes of names are held at a time, for tables of these sizes. */
+uint64_t elf_symbols_window(uint64_t symbols_bytes, uint64_t strings_bytes);
+
 #endif /* MEMSCOPE_ELF_ELF_SYMBOLS_H */

@@ -150,7 +150,7 @@ load helpers
 	puppet alloc 12345
 	sleep 0.3
 	trace_stop
-	grep -q "events seen = " out.txt
+	grep -q "^1 event seen = 1 shown + 0 filtered + 0 lost, " out.txt
 	grep -q "LARGEST LIVE" out.txt
 }
 

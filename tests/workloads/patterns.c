@@ -9,7 +9,6 @@
  * this range, and prints "done". Of the first six of them, a block is kept, which is allocated for
  * the fifth time then: the stack is known.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -71,19 +70,29 @@ static __attribute__((noinline)) void spell(unsigned int number, unsigned int fl
 	NEXT(BITS, number, flags);
 }
 
+/* First the order, so that all are called from one place: a compiler may split a loop. */
 static void run(unsigned int from, unsigned int to)
 {
 	const unsigned int kept = to - from < KEPT ? to - from : KEPT;
-	unsigned int step;
+	const unsigned int count = to - from + 4 * kept;
+	unsigned int *numbers = calloc(count, sizeof(*numbers)), *flags, step;
 
-	for (step = 0; step < to - from + 4 * kept; step++) {
-		const unsigned int again = step < to - from ? 0 : step - (to - from);
-		const bool keeps = step >= to - from && again % 4 == 3;
-
-		spell(from + (step < to - from ? step : again / 4), keeps ? KEEP : 0);
+	flags = calloc(count, sizeof(*flags));
+	if (!numbers || !flags)
+		exit(1);
+	for (step = 0; step < to - from; step++)
+		numbers[step] = from + step;
+	for (; step < count; step++) {
+		numbers[step] = from + (step - (to - from)) / 4;
+		flags[step] = (step - (to - from)) % 4 == 3 ? KEEP : 0;
+	}
+	for (step = 0; step < count; step++) {
+		spell(numbers[step], flags[step]);
 		if (step % AT_A_TIME == 0 || step >= to - from)
 			rest(5);
 	}
+	free(numbers);
+	free(flags);
 }
 
 int main(void)

@@ -258,3 +258,71 @@ PYTHON
 	assert_equal "$(jq -c 'select(.comm == "agent-plain" and .op == "alloc") | .stack_id' events.jsonl)" null
 	assert_equal "$(jq -c 'select(.type == "stack")' events.jsonl)" ""
 }
+
+# Runs the puppet's copy in that directory; its second allocation comes when its code has been looked at.
+run_in() {
+	cp -n "$WORKLOADS/puppet" "$1/agent-files"
+	rm -f puppet.in puppet.out
+	puppet_as "$1/agent-files"
+	puppet alloc 4096
+	fresh
+	puppet alloc 8192
+	puppet_end
+}
+
+# How many frames the stacks of such allocations have, by program; --: none.
+frames_of() {
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	jq -rs --argjson size "$1" '(map(select(.type == "stack") | {key: (.stack_id | tostring), value: (.frames | length)}) |
+		from_entries) as $stacks | .[] | select(.comm == "agent-files" and .op == "alloc" and .size_bytes == $size) |
+		$stacks[.stack_id // 0 | tostring] // "--"' events.jsonl
+}
+
+@test "files of programs that have ended are closed; who maps them again has the same stacks" {
+	agent_start --allow comm=agent-files
+	small_disk 64M
+	run_in small
+	wait_for 'umount small 2> /dev/null'
+	mkdir other
+	run_in other
+	# The file rests by then, and its table is still there.
+	fresh
+	run_in other
+	agent_stop
+	assert_equal "$(frames_of 8192 | sort -u | wc -l)" 1
+	[ "$(frames_of 8192 | head -1)" -gt 3 ] || fail "$(frames_of 8192)"
+	assert_equal "$(frames_of 8192 | wc -l)" 3
+}
+
+@test "a program that maps more files than there are tables: the next one has its stacks" {
+	cat > many.py <<- 'END'
+		import ctypes, glob, mmap, time
+
+		cuda = ctypes.CDLL("libcuda.so.1")
+		context, block = ctypes.c_void_p(), ctypes.c_uint64()
+		cuda.cuInit(0)
+		cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+		kept = []
+		for path in glob.glob("many/*"):
+		    with open(path, "rb") as file:
+		        kept.append(mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+		for _ in range(3):
+		    cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(4096))
+		    time.sleep(0.7)
+		print(len(kept))
+	END
+	mkdir many next
+	truncate -s 4096 first
+	printf 'many/%s\n' {1..2100} | xargs -n 300 sh -c 'tee "$@" < first > /dev/null' tee
+	cp "$(realpath /usr/bin/python3)" agent-many
+	agent_start --allow 'comm=agent-*'
+	assert_equal "$(./agent-many many.py)" 2100
+	grep -q "traced processes have mapped more than 2047 files at once" agent.err || fail "$(cat agent.err)"
+	# Of these, as many are forgotten as the next ones may need.
+	fresh
+	fresh
+	run_in next
+	fresh
+	agent_stop
+	[ "$(frames_of 8192)" -gt 3 ] || fail "$(frames_of 8192)"
+}

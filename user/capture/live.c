@@ -548,13 +548,13 @@ int live_open(struct live **result, const struct live_options *options)
 	live_devices_start(live);
 	err = open_programs(live);
 	if (!err)
-		err = live_stacks_open(live);
-	if (!err)
 		err = live_gpu_open(live);
 	if (!err)
 		err = live_markers_open(live);
 	if (!err)
 		err = open_loop(live);
+	if (!err)
+		err = live_stacks_open(live);
 	if (!err) {
 		live->targets.detacher = detacher_open(programs_detacher_way(live->programs));
 		if (live->in_files)

@@ -206,7 +206,7 @@ void live_asks_begin(struct live *live, struct target *target);
 void live_asks_hear(struct live *live, const struct ms_call *call);
 void live_asks_end(struct live *live, struct target *target);
 
-/* live_stacks.c: once the programs are loaded. Returns 0 or -errno, logged. */
+/* live_stacks.c: once the programs are loaded and there is a loop. Returns 0 or -errno, logged. */
 int live_stacks_open(struct live *live);
 /* All records have been fed: phases that are made from stacks end. Returns live->err. */
 int live_stacks_end(struct live *live);

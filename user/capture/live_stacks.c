@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "capture/live_internal.h"
 
+#define REST_NS 1000000000ull /* how often files are let go of */
+
 static int feed_marker(void *context, void *record, size_t length)
 {
 	struct live *live = context;
@@ -62,6 +64,15 @@ static int feed_record(void *context, void *record, size_t length)
 	return live_feed(context, record, length);
 }
 
+static int on_rest(void *context, uint64_t data)
+{
+	struct live *live = context;
+
+	(void)data;
+	stack_taker_rest(live->stacks);
+	return 0;
+}
+
 int live_stacks_open(struct live *live)
 {
 	struct stack_taker_options options = {
@@ -80,6 +91,8 @@ int live_stacks_open(struct live *live)
 		programs_stacks(live->programs, &options.ranges_fd, &options.tables_fd);
 	if (live->options.stack_ops)
 		err = stack_taker_open(&live->stacks, &options);
+	if (!err && live->stacks)
+		err = loop_add_timer(live->loop, REST_NS, REST_NS, on_rest, live, 0, NULL);
 	if (!err && functions) {
 		live->python = python_phases_new(functions, feed_marker, live);
 		err = live->python ? 0 : -ENOMEM;

@@ -16,6 +16,7 @@ enum file_question_kind {
 	FILE_UNWIND,
 	FILE_PREPARE_LINES,
 	FILE_LINES,
+	FILE_FORGET_LINES, /* has no answer */
 };
 
 struct file_question {

@@ -311,6 +311,23 @@ int file_reader_prepare_lines(struct file_reader *reader, uint32_t number, int f
 	return err ? err : map_set(&reader->prepared, number, 1);
 }
 
+int file_reader_forget_lines(struct file_reader *reader, uint32_t number)
+{
+	struct file_question question = { .kind = FILE_FORGET_LINES, .number = number };
+	int err;
+
+	if (!reader->child || !map_get(&reader->prepared, number))
+		return 0;
+	err = file_protocol_ask(reader->fd, &question, -1);
+	if (err == -EAGAIN)
+		return err;
+	if (err)
+		give_up(reader, err);
+	else
+		map_remove(&reader->prepared, number);
+	return 0;
+}
+
 int file_reader_lines(struct file_reader *reader, uint32_t number, int fd, uint64_t address,
 		      struct source_line *found, size_t most)
 {

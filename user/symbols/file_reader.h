@@ -59,4 +59,10 @@ int file_reader_prepare_lines(struct file_reader *reader, uint32_t number, int f
 int file_reader_lines(struct file_reader *reader, uint32_t number, int fd, uint64_t address,
 		      struct source_line *found, size_t most);
 
+/*
+ * Closes what was prepared under that number, which may be prepared again; does not wait. Returns
+ * 0, or -EAGAIN: the process has too much to do, so that it still has the file.
+ */
+int file_reader_forget_lines(struct file_reader *reader, uint32_t number);
+
 #endif /* MEMSCOPE_SYMBOLS_FILE_READER_H */

@@ -101,6 +101,20 @@ static void answer_lines(struct service *service, const struct file_question *qu
 	answer(service, question, i < service->count ? 0 : -ENODATA, found, count, sizeof(*found));
 }
 
+static void forget_lines(struct service *service, uint32_t number)
+{
+	size_t i;
+
+	for (i = 0; i < service->count; i++) {
+		if (service->open[i].number != number)
+			continue;
+		source_lines_close(service->open[i].lines);
+		close(service->open[i].fd);
+		service->open[i] = service->open[--service->count];
+		return;
+	}
+}
+
 static void answer_question(struct service *service, const struct file_question *question, int file)
 {
 	switch (question->kind) {
@@ -116,6 +130,9 @@ static void answer_question(struct service *service, const struct file_question 
 		break;
 	case FILE_PREPARE_LINES:
 		answer(service, question, open_lines(service, question->number, file), NULL, 0, 0);
+		return;
+	case FILE_FORGET_LINES:
+		forget_lines(service, question->number);
 		return;
 	default:
 		answer_lines(service, question);

@@ -16,6 +16,10 @@
 
 void code_map_fini(struct code_map *map)
 {
+	size_t i;
+
+	for (i = 0; i < map->count; i++)
+		module_release(map->ranges[i].module);
 	free(map->ranges);
 	*map = (struct code_map){ 0 };
 }

@@ -13,8 +13,8 @@
 
 struct code_range {
 	uint64_t start, end;
-	uint64_t offset; /* in the file */
-	struct module *module;
+	uint64_t offset;       /* in the file */
+	struct module *module; /* held; may be NULL */
 };
 
 struct code_map {

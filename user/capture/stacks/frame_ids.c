@@ -10,7 +10,7 @@ uint64_t frame_ids_key(const struct ms_event *event, const struct ms_stack_frame
 {
 	const struct {
 		uint64_t module, pid, program, place, kind;
-	} what = { module ? module->number : 0, module ? 0 : event->pid, module ? 0 : program,
+	} what = { module ? module->identity : 0, module ? 0 : event->pid, module ? 0 : program,
 		   module ? frame->address - range->start + range->offset : frame->address,
 		   (uint64_t)frame->kind << 8 | frame->flags };
 

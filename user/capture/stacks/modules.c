@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "capture/targets/files.h"
@@ -18,6 +19,8 @@
 
 #define DELETED " (deleted)"
 #define UNPACKED_MOST (256u << 20) /* bytes of symbols that files have packed, all together */
+#define REST_NS 1000000000ull      /* who starts programs one after the other does not wait */
+#define NUMBERS_ENOUGH (3 * (size_t)MS_UNWIND_TABLES / 4) /* fewer are left: files are forgotten */
 
 static void forget_lines(struct module *module)
 {
@@ -68,7 +71,7 @@ static bool has_late_lines(struct modules *modules, const struct module *module)
 	struct source_line found[SOURCE_LINES_MOST];
 
 	return module->late_address && module->lines_fd >= 0 && module->lines_fd == module->fd &&
-	       file_reader_lines(lines_reader(modules, module), module->number, module->lines_fd,
+	       file_reader_lines(lines_reader(modules, module), module->serial, module->lines_fd,
 				 module->late_address, found, SOURCE_LINES_MOST) > 0;
 }
 
@@ -79,8 +82,8 @@ static void tell_late_lines(struct modules *modules)
 	size_t count = 0, i;
 
 	for (i = 0; i < modules->count; i++)
-		if (has_late_lines(modules, modules->list[i]) && modules->list[i]->path &&
-		    count++ < MAX_NAMED)
+		if (modules->list[i] && has_late_lines(modules, modules->list[i]) &&
+		    modules->list[i]->path && count++ < MAX_NAMED)
 			string_append_format(&files, "%s%s", count > 1 ? ", " : "",
 					     modules->list[i]->path);
 	if (count > MAX_NAMED)
@@ -143,8 +146,24 @@ static void prepare_lines(struct modules *modules, struct module *module)
 	if (module->lines_fd < 0)
 		module->lines_fd = module->fd;
 	if (module->lines_fd >= 0)
-		file_reader_prepare_lines(lines_reader(modules, module), module->number,
+		file_reader_prepare_lines(lines_reader(modules, module), module->serial,
 					  module->lines_fd);
+}
+
+/* Of a file that cannot be opened, only its device and inode are known. */
+static uint64_t identity_of(uint64_t dev, uint64_t inode, int fd)
+{
+	struct stat status = { 0 };
+	uint64_t what[7] = { dev, inode };
+
+	if (fd >= 0 && !fstat(fd, &status)) {
+		what[2] = (uint64_t)status.st_size;
+		what[3] = (uint64_t)status.st_mtim.tv_sec;
+		what[4] = (uint64_t)status.st_mtim.tv_nsec;
+		what[5] = (uint64_t)status.st_ctim.tv_sec;
+		what[6] = (uint64_t)status.st_ctim.tv_nsec;
+	}
+	return string_hash(map_secret(), what, sizeof(what));
 }
 
 /* Takes the descriptor, and the path, which may be NULL for want of memory. */
@@ -165,6 +184,8 @@ static struct module *module_new(int fd, char *path, uint64_t dev, uint64_t inod
 	module->inode = inode;
 	module->fd = fd;
 	module->path = path;
+	module->identity = identity_of(dev, inode, fd);
+	module->unused_ns = clock_monotonic_ns();
 	if (module->fd >= 0 && !fstat(module->fd, &status))
 		module->size_bytes = status.st_size;
 	if (module->fd >= 0 && elf_image_read(&module->image, module->fd))
@@ -180,28 +201,42 @@ static struct module *find(const struct modules *modules, uint64_t dev, uint64_t
 	return module && module->dev == dev && module->inode == inode ? module : NULL;
 }
 
-/* Whether there is room for one more; if not, it is counted. */
-static bool make_room(struct modules *modules)
+/* A number for one more; 0: there is none, or no memory. */
+static uint32_t take_number(struct modules *modules)
 {
-	if (modules->count + 1 >= MS_UNWIND_TABLES) {
-		modules->others++;
-		return false;
+	const uint32_t free = table_store_free_number(modules->tables);
+
+	if (free) {
+		modules->forgotten--;
+		return free;
 	}
-	return !memory_grow((void **)&modules->list, &modules->capacity, modules->count + 1,
-			    sizeof(*modules->list));
+	if (modules->count + 1 >= MS_UNWIND_TABLES) {
+		if (!modules->said_full)
+			log_warning("traced processes have mapped more than %u files at once: call"
+				    " stacks end where they come to one of the others",
+				    MS_UNWIND_TABLES - 1);
+		modules->said_full = true;
+		return 0;
+	}
+	if (memory_grow((void **)&modules->list, &modules->capacity, modules->count + 1,
+			sizeof(*modules->list)))
+		return 0;
+	modules->list[modules->count++] = NULL;
+	return (uint32_t)modules->count;
 }
 
-/* There is room for it. NULL stays NULL. */
+/* NULL stays NULL; without a number there is no module. */
 static struct module *add(struct modules *modules, struct module *module)
 {
-	if (!module)
-		return NULL;
-	if (map_set(&modules->places, key_of(module->dev, module->inode), modules->count)) {
+	const uint32_t number = module ? take_number(modules) : 0;
+
+	if (!number || map_set(&modules->places, key_of(module->dev, module->inode), number - 1)) {
 		module_free(module);
 		return NULL;
 	}
-	modules->list[modules->count++] = module;
-	module->number = modules->count;
+	modules->list[number - 1] = module;
+	module->number = number;
+	module->serial = ++modules->serials;
 	if (module->fd < 0)
 		log_debug("%s cannot be opened: stacks end there", module->path);
 	else if (table_store_add(modules->tables, module->number, module->fd))
@@ -211,22 +246,64 @@ static struct module *add(struct modules *modules, struct module *module)
 	return module;
 }
 
-struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping)
+/* It is not found any more, and forgotten when nothing is being made of it. */
+static void disown(struct modules *modules, struct module *module)
+{
+	map_remove(&modules->places, key_of(module->dev, module->inode));
+	module->dev = module->inode = 0;
+	module->unused_ns = 0;
+}
+
+/* Returns whether the file is what it was. Takes the descriptor. */
+static bool wake(struct modules *modules, struct module *module, int fd)
+{
+	if (identity_of(module->dev, module->inode, fd) != module->identity) {
+		if (fd >= 0)
+			close(fd);
+		disown(modules, module);
+		return false;
+	}
+	module->rests = false;
+	module->fd = fd;
+	if (modules->lines)
+		prepare_lines(modules, module);
+	return true;
+}
+
+/* The path that the mapping has may be another one of the same file. */
+static struct module *find_or_add(struct modules *modules, pid_t pid,
+				  const struct proc_mapping *mapping)
 {
 	struct module *module = find(modules, mapping->dev, mapping->inode);
 
-	if (module || !make_room(modules))
+	if (module && !module->rests)
+		return module;
+	if (module && wake(modules, module, file_open_mapping(pid, mapping, modules->map_files)))
 		return module;
 	return add(modules, module_new(file_open_mapping(pid, mapping, modules->map_files),
 				       path_of(mapping), mapping->dev, mapping->inode));
+}
+
+struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping)
+{
+	struct module *module = find_or_add(modules, pid, mapping);
+
+	if (module)
+		module->users++;
+	return module;
+}
+
+void module_release(struct module *module)
+{
+	if (module && !--module->users)
+		module->unused_ns = clock_monotonic_ns();
 }
 
 void modules_expect(struct modules *modules, int fd, const char *path)
 {
 	struct stat status;
 
-	if (fstat(fd, &status) || find(modules, status.st_dev, status.st_ino) ||
-	    !make_room(modules))
+	if (fstat(fd, &status) || find(modules, status.st_dev, status.st_ino))
 		return;
 	add(modules,
 	    module_new(fcntl(fd, F_DUPFD_CLOEXEC, 0), strdup(path), status.st_dev, status.st_ino));
@@ -282,6 +359,69 @@ static const struct function_entry *find_other(struct modules *modules, struct m
 	return function_table_find(&module->others, address);
 }
 
+/* Closes all that it has open: what is read of it next is read anew. */
+static void rest(struct modules *modules, struct module *module)
+{
+	if (modules->lines && module->lines_fd >= 0 &&
+	    file_reader_forget_lines(lines_reader(modules, module), module->serial))
+		return;
+	forget_lines(module);
+	if (module->others_fd >= 0)
+		close_other(modules, module);
+	function_table_fini(&module->functions);
+	function_table_fini(&module->others);
+	module->functions_read = module->others_read = false;
+	module->late_address = 0;
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = -1;
+	module->rests = true;
+}
+
+static bool is_scarce(const struct modules *modules)
+{
+	return modules->count - modules->forgotten > NUMBERS_ENOUGH ||
+	       table_store_is_nearly_full(modules->tables);
+}
+
+/* Returns whether there was one that rests. */
+static bool forget_oldest(struct modules *modules)
+{
+	struct module *oldest = NULL;
+	size_t i;
+
+	for (i = 0; i < modules->count; i++) {
+		struct module *module = modules->list[i];
+
+		if (module && module->rests && !module->users &&
+		    (!oldest || module->unused_ns < oldest->unused_ns))
+			oldest = module;
+	}
+	if (!oldest || table_store_remove(modules->tables, oldest->number))
+		return false;
+	if (find(modules, oldest->dev, oldest->inode) == oldest)
+		disown(modules, oldest);
+	modules->list[oldest->number - 1] = NULL;
+	modules->forgotten++;
+	module_free(oldest);
+	return true;
+}
+
+void modules_rest(struct modules *modules, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < modules->count; i++) {
+		struct module *module = modules->list[i];
+
+		if (module && !module->users && !module->rests &&
+		    now_ns - module->unused_ns >= REST_NS)
+			rest(modules, module);
+	}
+	while (is_scarce(modules) && forget_oldest(modules))
+		;
+}
+
 bool module_function(struct modules *modules, struct module *module, uint64_t place,
 		     struct string *name, uint32_t *offset)
 {
@@ -318,7 +458,7 @@ size_t module_lines(struct modules *modules, struct module *module, uint64_t add
 
 	if (module->lines_fd < 0 || !modules->lines)
 		return 0;
-	count = file_reader_lines(lines_reader(modules, module), module->number, module->lines_fd,
+	count = file_reader_lines(lines_reader(modules, module), module->serial, module->lines_fd,
 				  address, found, most);
 	if (count == -ENODATA)
 		forget_lines(module);

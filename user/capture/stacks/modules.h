@@ -3,6 +3,10 @@
  * The files whose code traced processes have mapped, each once, by device and inode: its build id,
  * its functions, and the number of its unwind table. Build ids alone make no two files one: a file
  * can claim to have another one's.
+ *
+ * A file that no process has mapped any more rests after a second: it is closed, so that it keeps
+ * no disk and no mount busy, and only its table stays, for the next process that has the same file.
+ * When numbers or the memory for tables get scarce, files that have rested longest are forgotten.
  */
 #ifndef MEMSCOPE_CAPTURE_STACKS_MODULES_H
 #define MEMSCOPE_CAPTURE_STACKS_MODULES_H
@@ -21,9 +25,14 @@
 struct module {
 	uint64_t dev, inode;
 	uint64_t size_bytes; /* of the file; with these it is the same */
-	uint32_t number;     /* from 1 on */
-	int fd;              /* negative: it could not be opened */
-	char *path;          /* as the process sees it that had it first */
+	uint32_t number;     /* of its table, from 1 on */
+	uint32_t serial;     /* by which a reader of lines knows it: no other has had it */
+	uint64_t identity;   /* a hash: the same file that was not changed has the same */
+	size_t users;        /* mappings of processes that are traced */
+	uint64_t unused_ns;  /* since when there are none, by CLOCK_MONOTONIC */
+	bool rests;
+	int fd;     /* negative: it could not be opened, or rests */
+	char *path; /* as the process sees it that had it first */
 	struct elf_image image;
 	bool functions_read;
 	struct function_table functions;
@@ -36,8 +45,10 @@ struct module {
 };
 
 struct modules {
-	struct module **list;
+	struct module **list; /* by number - 1; NULL: it was forgotten */
 	size_t count, capacity;
+	size_t forgotten;  /* of these */
+	uint32_t serials;  /* that there were */
 	struct map places; /* of device and inode -> position in `list`; of several, the newest */
 	struct table_store *tables;
 	struct file_reader *functions, *lines; /* `lines`: NULL if source lines are not wanted */
@@ -47,19 +58,26 @@ struct modules {
 	 */
 	struct file_reader *split;
 	bool map_files;          /* FEATURE_MAP_FILES */
-	uint64_t others;         /* files beyond those that have a number */
+	bool said_full;          /* that there are more files than numbers */
 	uint64_t unpacked_bytes; /* the sum of the modules' `others_bytes` */
 };
 
 /*
- * The file of a mapping, or NULL: there are too many, or no memory. A new one is opened, and its
- * table ordered.
+ * The file of a mapping, which is held until module_release(), or NULL: there are too many, or no
+ * memory. A new one is opened, and its table ordered.
  */
 struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping);
 
+/* The mapping is gone. NULL does nothing. */
+void module_release(struct module *module);
+
+/* To be called about once a second, by CLOCK_MONOTONIC: what nobody uses rests or is forgotten. */
+void modules_rest(struct modules *modules, uint64_t now_ns);
+
 /*
- * The same for a file that a process is going to map; the descriptor stays the caller's. On some
- * file systems (overlayfs, btrfs) mappings have another device: then it is no use, and no harm.
+ * As modules_of() for a file that a process is going to map, without holding it; the descriptor
+ * stays the caller's. On some file systems (overlayfs, btrfs) mappings have another device: then it
+ * is no use, and no harm.
  */
 void modules_expect(struct modules *modules, int fd, const char *path);
 

@@ -166,6 +166,11 @@ void stack_taker_refresh(struct stack_taker *taker)
 			look(taker, taker->processes[i]);
 }
 
+void stack_taker_rest(struct stack_taker *taker)
+{
+	modules_rest(&taker->modules, clock_monotonic_ns());
+}
+
 static void process_free(struct stack_taker *taker, struct process *process)
 {
 	stack_ids_forget(&taker->ids, &process->shared);
@@ -442,18 +447,29 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	return count ? frame_ids_fit(first, count, ids, room) : 1;
 }
 
-static bool is_known(const struct process *process, const struct ms_stack *record)
+struct known {
+	bool all, any;
+};
+
+/*
+ * Which frames say where they are. Of a process that was gone before it was looked at, only
+ * addresses are known.
+ */
+static struct known known_of(const struct process *process, const struct ms_stack *record)
 {
+	struct known known = { .all = true };
 	struct ms_stack_frame frame;
 	size_t i;
 
 	for (i = 0; i < record->count; i++) {
 		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
-		if (frame.kind == MS_FRAME_NATIVE &&
-		    !code_map_find(&process->map, frame.address - 1))
-			return false;
+		if (frame.kind != MS_FRAME_NATIVE ||
+		    (process && code_map_find(&process->map, frame.address - 1)))
+			known.any = true;
+		else
+			known.all = false;
 	}
-	return true;
+	return known;
 }
 
 static uint64_t hash_of(const struct ms_stack *stack, const uint32_t *ids, size_t count)
@@ -482,21 +498,6 @@ static int feed_stack(struct stack_taker *taker, struct process *process,
 							  taker->record.bytes, stack.event.size);
 }
 
-/* Of a process that was gone before it was looked at, only addresses are known. */
-static bool says_anything(const struct process *process, const struct ms_stack *record)
-{
-	struct ms_stack_frame frame;
-	size_t i;
-
-	for (i = 0; i < record->count; i++) {
-		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
-		if (frame.kind != MS_FRAME_NATIVE ||
-		    (process && code_map_find(&process->map, frame.address - 1)))
-			return true;
-	}
-	return false;
-}
-
 int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 {
 	struct process *process = find(taker, (pid_t)record->event.pid);
@@ -509,9 +510,9 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 	size_t put = 0, i;
 	int err = 0;
 
-	if (process && !is_known(process, record))
+	if (process && !known_of(process, record).all)
 		look(taker, process);
-	if (!says_anything(process, record))
+	if (!known_of(process, record).any)
 		return 0;
 	memcpy(frames, record->frames, count * sizeof(*frames));
 	count = python_stack_order(frames, count, part_of, &evaluation, order);

@@ -71,6 +71,9 @@ uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id);
  */
 void stack_taker_keep(struct stack_taker *taker, const struct stacks *stacks);
 
+/* To be called about once a second: lets go of files that no process has mapped any more. */
+void stack_taker_rest(struct stack_taker *taker);
+
 /* CPU time of the processes that read files, nanoseconds; 0 without a taker. */
 uint64_t stack_taker_cpu_ns(const struct stack_taker *taker);
 

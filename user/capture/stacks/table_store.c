@@ -21,7 +21,7 @@
 
 struct order {
 	uint32_t number;
-	int fd;
+	int fd; /* negative: the table is to go */
 };
 
 struct table_store {
@@ -35,8 +35,11 @@ struct table_store {
 	struct order filled[MS_UNWIND_TABLES]; /* tables that the kernel side cannot find yet */
 	size_t filled_count;
 	bool publishing;                       /* more of them may come */
-	struct order orders[MS_UNWIND_TABLES]; /* each number comes once */
+	struct order orders[MS_UNWIND_TABLES]; /* since all were done; each number comes once */
 	size_t taken, given, done;
+	uint64_t bytes[MS_UNWIND_TABLES]; /* of the tables, by number */
+	uint32_t free[MS_UNWIND_TABLES];  /* numbers whose tables have gone */
+	size_t free_count;
 	bool closing;
 	struct table_store_account account;
 };
@@ -96,6 +99,26 @@ static void publish(int tables_fd, const struct order *filled, size_t count)
 		close(fds[i]);
 }
 
+/* Does both; what is to go is put behind what comes. Returns how many come. */
+static size_t publish_all(int tables_fd, struct order *filled, size_t count)
+{
+	size_t come = 0, i;
+
+	for (i = 0; i < count; i++) {
+		const struct order order = filled[i];
+
+		if (order.fd < 0)
+			continue;
+		filled[i] = filled[come];
+		filled[come++] = order;
+	}
+	if (come)
+		publish(tables_fd, filled, come);
+	for (i = come; i < count; i++)
+		bpf_map_delete_elem(tables_fd, &filled[i].number);
+	return come;
+}
+
 /* ---- the threads ----------------------------------------------------------------------------- */
 
 /* The lock is held. */
@@ -122,7 +145,8 @@ static void account_for(struct table_store *store, const struct order *order,
 		store->account.made++;
 		store->account.kept += kept;
 		store->account.rows += table->count;
-		store->account.bytes += table->count * sizeof(*table->rows);
+		store->bytes[order->number] = table->count * sizeof(*table->rows);
+		store->account.bytes += store->bytes[order->number];
 	} else if (fd == -ENOMEM) {
 		store->account.refused++;
 	} else {
@@ -171,14 +195,24 @@ static int read_table(struct table_store *store, int fd, struct unwind_table *ta
 	return err;
 }
 
+/* Only the thread that asks adds to them. */
+static bool has_room(struct table_store *store, uint64_t bytes)
+{
+	bool found;
+
+	pthread_mutex_lock(&store->lock);
+	found = store->account.bytes + bytes <= store->most_bytes;
+	pthread_mutex_unlock(&store->lock);
+	return found;
+}
+
 static void make(struct table_store *store, const struct order *order)
 {
 	struct unwind_table table;
 	bool kept;
 	int err = read_table(store, order->fd, &table, &kept), fd;
 
-	/* Only this thread adds to the bytes. */
-	if (!err && store->account.bytes + table.count * sizeof(*table.rows) > store->most_bytes)
+	if (!err && !has_room(store, table.count * sizeof(*table.rows)))
 		err = -ENOMEM;
 	fd = err ? err : map_of(&table);
 	if (fd < 0)
@@ -232,12 +266,15 @@ static void *run_publisher(void *context)
 {
 	struct table_store *store = context;
 	struct order filled[MS_UNWIND_TABLES];
-	size_t count;
+	size_t count, come, i;
 
 	while ((count = take_filled(store, filled))) {
-		publish(store->tables_fd, filled, count);
+		come = publish_all(store->tables_fd, filled, count);
 		pthread_mutex_lock(&store->lock);
-		say_done(store, count);
+		if (come)
+			say_done(store, come);
+		for (i = come; i < count; i++)
+			store->free[store->free_count++] = filled[i].number;
 		pthread_mutex_unlock(&store->lock);
 	}
 	return NULL;
@@ -322,10 +359,50 @@ int table_store_add(struct table_store *store, uint32_t number, int fd)
 	if (order.fd < 0)
 		return -errno;
 	pthread_mutex_lock(&store->lock);
+	if (store->done == store->given)
+		store->taken = store->given = store->done = 0;
 	store->orders[store->given++] = order;
 	pthread_cond_broadcast(&store->changed);
 	pthread_mutex_unlock(&store->lock);
 	return 0;
+}
+
+int table_store_remove(struct table_store *store, uint32_t number)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&store->lock);
+	if (store->done < store->given) {
+		err = -EAGAIN;
+	} else {
+		store->filled[store->filled_count++] = (struct order){ .number = number, .fd = -1 };
+		store->account.bytes -= store->bytes[number];
+		store->bytes[number] = 0;
+		pthread_cond_broadcast(&store->changed);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+uint32_t table_store_free_number(struct table_store *store)
+{
+	uint32_t number = 0;
+
+	pthread_mutex_lock(&store->lock);
+	if (store->free_count)
+		number = store->free[--store->free_count];
+	pthread_mutex_unlock(&store->lock);
+	return number;
+}
+
+bool table_store_is_nearly_full(struct table_store *store)
+{
+	bool full;
+
+	pthread_mutex_lock(&store->lock);
+	full = store->account.bytes > store->most_bytes / 4 * 3;
+	pthread_mutex_unlock(&store->lock);
+	return full;
 }
 
 void table_store_wait(struct table_store *store, int ms)

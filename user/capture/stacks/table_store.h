@@ -8,6 +8,7 @@
 #ifndef MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
 #define MEMSCOPE_CAPTURE_STACKS_TABLE_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,17 @@ void table_store_close(struct table_store *store);
  * the caller's. It can be used some time later. Returns 0 or -errno.
  */
 int table_store_add(struct table_store *store, uint32_t number, int fd);
+
+/*
+ * Takes away a table that no process needs; its bytes are free at once, its number when
+ * table_store_free_number() says so, some ten milliseconds later. Returns 0, or -EAGAIN while
+ * tables are being made.
+ */
+int table_store_remove(struct table_store *store, uint32_t number);
+/* A number whose table has gone, and may be added again; 0: there is none. */
+uint32_t table_store_free_number(struct table_store *store);
+/* Whether three quarters of the memory for tables are used. */
+bool table_store_is_nearly_full(struct table_store *store);
 
 /* Waits until all tables are made that were ordered, but no longer than so many milliseconds. */
 void table_store_wait(struct table_store *store, int ms);

@@ -111,17 +111,21 @@ enum ms_object_size {
 	MS_SIZE_NONE,
 	MS_SIZE_IN_PARAMS,
 	MS_SIZE_LIMIT,
+	MS_SIZE_AT,
 };
 
 /* A row of ioctls.def. */
 struct ms_ioctl {
 	__u32 since, until;
 	__u32 request; /* of /dev/nvidia-uvm: all of it; 0: `number` and `bytes` say which it is */
-	__u8 number, bytes, action, size;
+	__u16 number, bytes; /* of RM_VID_HEAP_CONTROL, its function is in `number`, too */
+	__u8 action, size;
 	__u16 size_at;
 	__u16 client, parent, object, class_number, params, status;
 	__u16 source_client, source_object; /* 0: none */
 	__u16 command;                      /* of RM_CONTROL: its number; 0: it is none */
+	__u16 flags, attributes;            /* that say which class it has; 0: they do not */
+	__u16 fixed_class;                  /* of what has no class_number */
 	__u16 base, length, offset, uuid;   /* of what has a `request` */
 	__u16 gpus; /* how many it is for: each has a UUID; 0: it is for one, or for none */
 };

@@ -10,7 +10,14 @@
 
 #include "driver_file.bpf.h"
 
-#define MS_NV_XFER 0xd3                    /* NV_ESC_IOCTL_XFER_CMD: the ioctl is in a structure */
+#define MS_NV_XFER 0xd3 /* NV_ESC_IOCTL_XFER_CMD: the ioctl is in a structure */
+#define MS_NV_HEAP 0x4a /* RM_VID_HEAP_CONTROL: which one is in its argument */
+#define MS_NV_HEAP_BYTES 0xb8
+#define MS_NV_HEAP_FUNCTION 0x08
+#define MS_NV_HEAP_FUNCTIONS 0x100         /* none has so high a number */
+#define MS_NV_HEAP_VIRTUAL 0x80000         /* NVOS32_ALLOC_FLAGS_VIRTUAL: addresses alone */
+#define MS_NV_HEAP_LOCATION 0x6000000      /* NVOS32_ATTR_LOCATION: 0 is memory of the device */
+#define MS_NV_MEMORY_VIRTUAL 0x50a0        /* NV50_MEMORY_VIRTUAL */
 #define MS_NV_PARAMS_SIZE 0x40             /* NV_MEMORY_ALLOCATION_PARAMS.size */
 #define MS_NV_ASSUMED MS_DRIVER(580, 0, 0) /* the version, if it is not known */
 #define MS_NV_LIMIT 0x18                   /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS.limit */
@@ -154,6 +161,22 @@ static __always_inline bool class_is_kept(__u32 class_number)
 	       class_number == MS_NV_MEMORY_SYSTEM || class_number == MS_NV_MEMORY_OS;
 }
 
+/* The one that the driver gives the object, if the request does not say it. */
+static __always_inline __u32 class_of(const struct ms_ioctl *row, __u64 argument, long *failed)
+{
+	__u32 flags, attributes;
+
+	if (row->class_number != MS_NOWHERE)
+		return user_u32(argument, row->class_number, failed);
+	if (!row->attributes)
+		return row->fixed_class;
+	flags = user_u32(argument, row->flags, failed);
+	attributes = user_u32(argument, row->attributes, failed);
+	if (flags & MS_NV_HEAP_VIRTUAL)
+		return MS_NV_MEMORY_VIRTUAL;
+	return attributes & MS_NV_HEAP_LOCATION ? MS_NV_MEMORY_SYSTEM : MS_NV_MEMORY_LOCAL;
+}
+
 /* Without parameters, a device is the first one. */
 static __always_inline __u64 object_size(const struct ms_ioctl *row, __u64 argument,
 					 __u32 class_number, long *failed)
@@ -162,6 +185,8 @@ static __always_inline __u64 object_size(const struct ms_ioctl *row, __u64 argum
 
 	if (row->size == MS_SIZE_LIMIT)
 		return user_u64(argument, row->size_at, failed) + 1;
+	if (row->size == MS_SIZE_AT)
+		return user_u64(argument, row->size_at, failed);
 	params = user_u64(argument, row->params, failed);
 	if (class_number == MS_NV_MEMORY_OS)
 		return user_u64(params, MS_NV_LIMIT, failed) + 1;
@@ -205,11 +230,9 @@ static __always_inline void object_report(const struct ms_ioctl *row, __u64 argu
 	struct ms_object record = {};
 	long failed = 0, unsized = 0;
 
-	if (row->class_number != MS_NOWHERE) {
-		record.class_number = user_u32(argument, row->class_number, &failed);
-		if (!failed && !class_is_kept(record.class_number))
-			return;
-	}
+	record.class_number = class_of(row, argument, &failed);
+	if (!failed && !class_is_kept(record.class_number))
+		return;
 	record.status = user_u32(argument, row->status, &failed);
 	record.client = user_u32(argument, row->client, &failed);
 	record.parent = user_u32(argument, row->parent, &failed);
@@ -341,6 +364,13 @@ static __always_inline void range_report(const struct ms_ioctl *row, __u64 argum
 		unread_report(thread);
 }
 
+static __always_inline __u32 heap_function(__u64 argument, long *failed)
+{
+	const __u32 function = user_u32(argument, MS_NV_HEAP_FUNCTION, failed);
+
+	return function < MS_NV_HEAP_FUNCTIONS ? function : 0;
+}
+
 /* The place of its row, plus 1, and where its argument is; 0: there is none. */
 static __always_inline __u32 ioctl_place(__u32 request, __u64 *argument)
 {
@@ -354,6 +384,10 @@ static __always_inline __u32 ioctl_place(__u32 request, __u64 *argument)
 		*argument = user_u64(*argument, 8, &failed);
 		request = 0;
 	}
+	if (number >> 8)
+		bytes = 0; /* there is no such number, and no row is so short */
+	if (number == MS_NV_HEAP && bytes == MS_NV_HEAP_BYTES)
+		number |= heap_function(*argument, &failed) << 8;
 	if (failed)
 		return MS_IOCTL_UNREAD;
 	place = ioctl_find(request, number, bytes);

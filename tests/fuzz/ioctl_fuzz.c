@@ -15,7 +15,7 @@
 
 #define ARGUMENT 0x7f0000001000ull
 #define PARAMS 0x7f0000008000ull
-#define BYTES 0x40 /* of what is not of /dev/nvidia-uvm */
+#define BYTES 0xc0 /* of what is not of /dev/nvidia-uvm */
 #define UVM_BYTES 0x2430
 #define UVM_MAJOR 238
 #define BASE 0x7ea03a000000ull
@@ -25,7 +25,9 @@
 static const uint32_t versions[] = { 0, MS_DRIVER(515, 43, 4), MS_DRIVER(525, 60, 13),
 				     MS_DRIVER(535, 54, 3), MS_DRIVER(580, 159, 4) };
 static const uint32_t requests[] = { 0xc030462b, 0xc028462b, 0xc020462b, 0xc0384627,
-				     0xc0104629, 0xc01c4634, 0xc01046d3, 0xc030462b };
+				     0xc0104629, 0xc01c4634, 0xc01046d3, 0xc0b8464a };
+/* Of RM_VID_HEAP_CONTROL. */
+static const uint32_t functions[] = { 2, 3, 6, 14, 27, 5, 15, 0x102 };
 /* Of /dev/nvidia-uvm, but for one. */
 static const uint32_t more_requests[] = { 73, 33, 34, 66, 72, 37, 0xc020462a, 0x30000001 };
 static const uint32_t commands[] = { 0x3d05, 0x3d06, 0x3d0b, 0x3d0c };
@@ -246,6 +248,13 @@ static uint32_t make(const uint8_t *bytes)
 	memcpy(argument + 16, &place, sizeof(place));
 	memcpy(params, bytes + 8, 40);
 	memcpy(params + 0x40, bytes + 5, 3);
+	if (requests[bytes[0] & 7] == 0xc0b8464a) {
+		put(argument, 8, functions[bytes[4] & 7]);
+		memcpy(argument + 16, bytes + 8, 40);
+		put(argument, 0x14, bytes[5] & 1);
+		put(argument, (bytes[4] & 7) == 4 ? 0x28 : 0x2c, object);
+		memcpy(argument + 0x50, bytes + 8, 16);
+	}
 	/* Whatever else there may be, in some of them: pointers and statuses. */
 	if (bytes[0] & 8)
 		memcpy(argument + 16, bytes + 8, 40);

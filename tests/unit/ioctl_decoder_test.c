@@ -204,6 +204,85 @@ static void test_memory_of_the_host(void **state)
 	assert_int_equal(decoder.record.size, 3 * MIB);
 }
 
+/* RM_VID_HEAP_CONTROL: where its function has what it allocates, and how large that is. */
+static void put_heap(uint32_t function, size_t object, size_t size, uint64_t bytes)
+{
+	memset(argument, 0, sizeof(argument));
+	put(argument, 0, CLIENT);
+	put(argument, 4, DEVICE);
+	put(argument, 8, function);
+	put(argument, object, MEMORY);
+	put_long(argument, size, bytes);
+}
+
+static void assert_heap(uint32_t class_number, uint64_t size, uint32_t status)
+{
+	assert_true(decode(0, 0xc0b8464a, ARGUMENT, 0));
+	assert_int_equal(decoder.record.class_number, class_number);
+	decoder.record.class_number = MS_NV_MEMORY_LOCAL;
+	assert_memory(size, status);
+}
+
+static void test_memory_from_the_heap(void **state)
+{
+	static const struct {
+		uint32_t function;
+		size_t attributes, size;
+	} functions[] = { { 2, 0x38, 0x58 }, { 6, 0x40, 0x58 }, { 14, 0x38, 0x50 } };
+	size_t i;
+
+	(void)state;
+	begin(MS_DRIVER(515, 43, 4));
+	for (i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		put_heap(functions[i].function, 0x2c, functions[i].size, 2 * MIB);
+		put(argument, 0x34, 0x4000);
+		put(argument, functions[i].attributes, 0x10000000);
+		assert_heap(MS_NV_MEMORY_LOCAL, 2 * MIB, 0);
+		put(argument, functions[i].attributes, 0x2a800000);
+		assert_heap(MS_NV_MEMORY_SYSTEM, 2 * MIB, 0);
+		put(argument, functions[i].attributes, 0x11800000);
+		put(argument, 0x14, 0x51);
+		assert_heap(MS_NV_MEMORY_LOCAL, 2 * MIB, 0x51);
+		/* Addresses are no memory. */
+		put(argument, 0x34, 0x84000);
+		assert_false(decode(0, 0xc0b8464a, ARGUMENT, 0));
+	}
+	put_heap(27, 0x28, 0x48, MIB - 1);
+	assert_heap(MS_NV_MEMORY_OS, MIB, 0);
+	put_heap(3, 0x2c, 0x40, 0);
+	assert_true(decode(0, 0xc0b8464a, ARGUMENT, 0));
+	assert_int_equal(decoder.record.action, MS_OBJECT_FREE);
+	assert_int_equal(decoder.record.client, CLIENT);
+	assert_int_equal(decoder.record.object, MEMORY);
+}
+
+/* What is asked for is told, its size is not changed, and there are no such functions. */
+static void test_other_functions_of_the_heap(void **state)
+{
+	static const uint32_t functions[] = { 0,  1,  4,  5,  7,   13,    15,        16,        18,
+					      19, 20, 26, 28, 255, 0x102, 0x1000002, 0xffffffff };
+	size_t i;
+
+	(void)state;
+	begin(MS_DRIVER(580, 65, 6));
+	for (i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		put_heap(functions[i], 0x2c, 0x58, 2 * MIB);
+		assert_false(decode(0, 0xc0b8464a, ARGUMENT, 0));
+	}
+	put_heap(2, 0x2c, 0x58, 2 * MIB);
+	assert_false(decode(0, 0xc0b0464a, ARGUMENT, 0));
+	/* In a structure, like any other. */
+	memcpy(inner, argument, sizeof(inner));
+	put(argument, 0, 0x4a);
+	put(argument, 4, 0xb8);
+	put_long(argument, 8, INNER);
+	assert_true(decode(0, 0xc01046d3, ARGUMENT, 0));
+	assert_memory(2 * MIB, 0);
+	/* A function is no part of the number. */
+	put(argument, 0, 0x24a);
+	assert_false(decode(0, 0xc01046d3, ARGUMENT, 0));
+}
+
 /* NV_ESC_IOCTL_XFER_CMD */
 static void test_ioctls_in_a_structure(void **state)
 {
@@ -276,7 +355,7 @@ static void test_what_cannot_be_read(void **state)
 	} parts[] = { { 0xc030462b, 0 },    { 0xc030462b, 8 },   { 0xc030462b, 0x28 },
 		      { 0xc0104629, 0 },    { 0xc0104629, 0xc }, { 0xc01c4634, 0x14 },
 		      { 0xc0384627, 0x20 }, { 0xc020462a, 8 },   { 0xc01046d3, 0 },
-		      { 0xc01046d3, 4 },    { 0xc01046d3, 8 } };
+		      { 0xc01046d3, 4 },    { 0xc01046d3, 8 },   { 0xc0b8464a, 8 } };
 	size_t i;
 
 	(void)state;
@@ -326,6 +405,8 @@ int main(void)
 		cmocka_unit_test(test_unknown_layouts_are_not_decoded),
 		cmocka_unit_test(test_client_device_and_frees),
 		cmocka_unit_test(test_memory_of_the_host),
+		cmocka_unit_test(test_memory_from_the_heap),
+		cmocka_unit_test(test_other_functions_of_the_heap),
 		cmocka_unit_test(test_ioctls_in_a_structure),
 		cmocka_unit_test(test_what_is_no_memory),
 		cmocka_unit_test(test_other_files_and_failures),

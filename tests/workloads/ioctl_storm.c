@@ -84,6 +84,42 @@ static void make(struct worker *worker, uint32_t parent, uint32_t handle, uint32
 	request(worker, 0xc000462b | (is_short ? 0x20 : long_bytes) << 16, argument);
 }
 
+#define HEAP_BYTES 0xb8
+
+/* By RM_VID_HEAP_CONTROL, in each of the forms of which it has any. */
+static void make_of_heap(struct worker *worker, uint32_t parent, uint32_t handle, bool host,
+			 uint64_t bytes, uint32_t status)
+{
+	static const struct {
+		uint32_t function;
+		size_t attributes, size;
+	} forms[] = { { 2, 0x38, 0x58 }, { 6, 0x40, 0x58 }, { 14, 0x38, 0x50 } };
+	const uint32_t form = worker->ioctls % 3, system_memory = 1u << 25;
+	unsigned char argument[HEAP_BYTES] = { 0 };
+
+	memcpy(argument, &worker->client, 4);
+	memcpy(argument + 4, &parent, 4);
+	memcpy(argument + 8, &forms[form].function, 4);
+	memcpy(argument + 0x14, &status, 4);
+	memcpy(argument + 0x2c, &handle, 4);
+	if (host)
+		memcpy(argument + forms[form].attributes, &system_memory, 4);
+	memcpy(argument + forms[form].size, &bytes, 8);
+	request(worker, 0xc0b8464a, argument);
+}
+
+static void release_of_heap(struct worker *worker, uint32_t handle)
+{
+	const uint32_t function = 3, provided = 1;
+	unsigned char argument[HEAP_BYTES] = { 0 };
+
+	memcpy(argument, &worker->client, 4);
+	memcpy(argument + 8, &function, 4);
+	memcpy(argument + 0x2c, &handle, 4);
+	memcpy(argument + 0x30, &provided, 4);
+	request(worker, 0xc0b8464a, argument);
+}
+
 static void release(struct worker *worker, uint32_t handle)
 {
 	uint32_t argument[4] = { worker->client, 0, handle, 0 };
@@ -115,8 +151,12 @@ static void allocate(struct worker *worker, uint32_t object)
 	/* A handle that is in use is refused. */
 	if (worker->devices[object])
 		return;
-	make(worker, DEVICE_HANDLE + device, MEMORY_HANDLE + object, host ? 0x3e : 0x40, bytes,
-	     refused ? 0x51 : 0);
+	if (random_of(worker, 3))
+		make(worker, DEVICE_HANDLE + device, MEMORY_HANDLE + object, host ? 0x3e : 0x40,
+		     bytes, refused ? 0x51 : 0);
+	else
+		make_of_heap(worker, DEVICE_HANDLE + device, MEMORY_HANDLE + object, host, bytes,
+			     refused ? 0x51 : 0);
 	if (refused)
 		return;
 	worker->devices[object] = (int)device + 1;
@@ -184,7 +224,10 @@ static void step(struct worker *worker)
 	} else if (what < 110) {
 		allocate(worker, object);
 	} else {
-		release(worker, MEMORY_HANDLE + object);
+		if (what < 140)
+			release_of_heap(worker, MEMORY_HANDLE + object);
+		else
+			release(worker, MEMORY_HANDLE + object);
 		worker->devices[object] = 0;
 	}
 }

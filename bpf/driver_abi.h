@@ -46,7 +46,7 @@ struct ms_object {
 	__u16 action; /* enum ms_object_action */
 	/*
 	 * Of DUP: what it is another name of. Of EXPORT and IMPORT: the file that it goes by, as
-	 * `file` stands for one.
+	 * `file` stands for one; 0: it is none that objects go by.
 	 */
 	__u32 source_client;
 	union {
@@ -126,6 +126,8 @@ struct ms_ioctl {
 	__u16 command;                      /* of RM_CONTROL: its number; 0: it is none */
 	__u16 flags, attributes;            /* that say which class it has; 0: they do not */
 	__u16 fixed_class;                  /* of what has no class_number */
+	__u16 descriptor, descriptor_type;  /* of page-locked memory: what it is; 0: in `params` */
+	__u16 passed_by;                    /* of EXPORT: the descriptor of the file */
 	__u16 base, length, offset, uuid;   /* of what has a `request` */
 	__u16 gpus; /* how many it is for: each has a UUID; 0: it is for one, or for none */
 };

@@ -21,7 +21,10 @@
 #define MS_NV_PARAMS_SIZE 0x40             /* NV_MEMORY_ALLOCATION_PARAMS.size */
 #define MS_NV_ASSUMED MS_DRIVER(580, 0, 0) /* the version, if it is not known */
 #define MS_NV_LIMIT 0x18                   /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS.limit */
-#define MS_NV_GPU_ATTRIBUTES 0x24          /* from one GPU of UVM_MAP_EXTERNAL to the next */
+#define MS_NV_DESCRIPTOR 0x10
+#define MS_NV_DESCRIPTOR_TYPE 0x20
+#define MS_NV_DESCRIPTOR_FILE 4   /* NVOS32_DESCRIPTOR_TYPE_OS_FILE_HANDLE */
+#define MS_NV_GPU_ATTRIBUTES 0x24 /* from one GPU of UVM_MAP_EXTERNAL to the next */
 
 /* NV0000_CTRL_CMD_OS_UNIX_..., of one object and of several: of these, the first is reported. */
 #define MS_NV_EXPORT_OBJECT 0x3d05
@@ -88,6 +91,19 @@ static __always_inline __u32 inode_file(const struct file *file, const struct in
 	return is_of_test(inode) ? file_number(file) : 0;
 }
 
+/* NULL: there is none. */
+static __always_inline const struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd);
+	struct file *file = NULL;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
+		return NULL;
+	return file;
+}
+
 /*
  * The number of the file if the descriptor is one of NVIDIA's that the row is for, or of the file
  * system that a test has for them; else 0. Without a row: of any but /dev/nvidia-uvm.
@@ -95,14 +111,9 @@ static __always_inline __u32 inode_file(const struct file *file, const struct in
 static __always_inline __u32 nvidia_file(struct task_struct *task, __u32 fd,
 					 const struct ms_ioctl *row)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd);
-	struct file *file = NULL;
+	const struct file *file = file_of(task, fd);
 
-	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
-		return 0;
-	return inode_file(file, BPF_CORE_READ(file, f_inode), row);
+	return file ? inode_file(file, BPF_CORE_READ(file, f_inode), row) : 0;
 }
 
 /*
@@ -224,18 +235,44 @@ static __always_inline bool class_has_size(__u32 class_number)
 	return class_number > MS_NV_ROOT_NON_PRIV && class_number != MS_NV_ROOT_CLIENT;
 }
 
+/* The file that memory goes by, which is none of NVIDIA's: a dma-buf. */
+static __always_inline __u32 passed_file(struct task_struct *task, __u32 fd)
+{
+	const struct file *file = file_of(task, fd);
+
+	return file ? file_number(file) : 0;
+}
+
+/* Whether it is not the process' own memory that the driver takes, but another's, by a file. */
+static __always_inline bool comes_by_file(const struct ms_ioctl *row, __u64 argument, __u32 *fd,
+					  long *failed)
+{
+	__u32 place = row->descriptor, type = row->descriptor_type;
+
+	if (row->size == MS_SIZE_IN_PARAMS) {
+		argument = user_u64(argument, row->params, failed);
+		place = MS_NV_DESCRIPTOR;
+		type = MS_NV_DESCRIPTOR_TYPE;
+	}
+	if (!type || user_u32(argument, type, failed) != MS_NV_DESCRIPTOR_FILE)
+		return false;
+	*fd = user_u32(argument, place, failed);
+	return true;
+}
+
 static __always_inline void object_report(const struct ms_ioctl *row, __u64 argument,
 					  struct task_struct *task, struct ms_thread *thread)
 {
-	struct ms_object record = {};
+	struct ms_object record = { .action = row->action };
 	long failed = 0, unsized = 0;
+	__u32 fd;
 
 	record.class_number = class_of(row, argument, &failed);
 	if (!failed && !class_is_kept(record.class_number))
 		return;
 	record.status = user_u32(argument, row->status, &failed);
 	record.client = user_u32(argument, row->client, &failed);
-	record.parent = user_u32(argument, row->parent, &failed);
+	record.parent = user_u32_if(argument, row->parent, &failed);
 	record.object = user_u32(argument, row->object, &failed);
 	if (row->size && class_has_size(record.class_number))
 		record.size = object_size(row, argument, record.class_number, &unsized);
@@ -245,7 +282,14 @@ static __always_inline void object_report(const struct ms_ioctl *row, __u64 argu
 	} else {
 		record.file = thread->ioctl_file;
 	}
-	record.action = row->action;
+	if (row->action == MS_OBJECT_EXPORT) {
+		record.source_client =
+			passed_file(task, user_u32(argument, row->passed_by, &failed));
+	} else if (record.class_number == MS_NV_MEMORY_OS &&
+		   comes_by_file(row, argument, &fd, &unsized)) {
+		record.action = MS_OBJECT_IMPORT;
+		record.source_client = passed_file(task, fd);
+	}
 	/* What the driver has refused needs no size. */
 	if (failed || (unsized && !record.status))
 		unread_report(thread);

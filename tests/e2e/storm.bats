@@ -88,7 +88,7 @@ assert_records() {
 	"$MEMSCOPE" report -f json --to=mark:step-79 run.mscope > report.json
 	valid report report.json
 	assert_equal "$(jq -c '.recordings[0].processes[] | select(.pid == '"$IMPORTER"') | .driver |
-		[.device.live_bytes, .shared.live_bytes]' report.json)" "[0,$((1 << 20))]"
+		[.device.live_bytes, .host.live_bytes, .shared.live_bytes]' report.json)" "[0,0,$((2 << 20))]"
 	# SIGKILL: nothing lives; it is known what did.
 	"$MEMSCOPE" report -f json run.mscope > report.json
 	assert_equal "$(jq -c '.recordings[0].processes | sort_by(.start_ns)[0].driver | [.device.live_bytes, .device.exit_bytes,

@@ -247,6 +247,7 @@ static uint32_t make(const uint8_t *bytes)
 	memcpy(argument + 12, &class_number, sizeof(class_number));
 	memcpy(argument + 16, &place, sizeof(place));
 	memcpy(params, bytes + 8, 40);
+	params[0x20] = bytes[5] & 5;
 	memcpy(params + 0x40, bytes + 5, 3);
 	if (requests[bytes[0] & 7] == 0xc0b8464a) {
 		put(argument, 8, functions[bytes[4] & 7]);

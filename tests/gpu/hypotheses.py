@@ -65,6 +65,13 @@ def physical_exported(seen):
     return bool(found), f"of 0x3d05, 0x3d0b, 0xd9: {sorted(found)} in {len(ioctls)} ioctls"
 
 
+def buffer_exported(seen):
+    if not seen.step("buffer-exported")["exported"]:
+        raise NotSeen("the driver makes no dma-buf")
+    found = [i["request"] for i in seen.ioctls("buffer-exported") if i["kind"] != "uvm" and i["number"] == DMABUF]
+    return bool(found), f"of 0xd9: {found} in {len(seen.ioctls('buffer-exported'))} ioctls"
+
+
 def ipc_open(seen):
     if "opened" not in seen.child or not seen.child["opened"]["opened"]:
         raise NotSeen("another process could not open the memory")
@@ -364,6 +371,7 @@ HYPOTHESES = [
     ("ioctls 3.8, cuMemCreate: allocates at once, and mapping does not", physical_at_create),
     ("ioctls 3.8, cuMemMap: UVM maps it, not before", physical_mapped),
     ("ioctls 3.8, export of cuMemCreate's: 0x3d05, 0x3d0b or 0xd9", physical_exported),
+    ("ioctls 3.8, a dma-buf of cudaMalloc's: 0xd9", buffer_exported),
     ("ioctls 3.8, cudaIpcOpenMemHandle: a dup or an import, and a map of UVM", ipc_open),
     ("ioctls 3.8, NCCL: ordinary memory, imports, multicast", nccl),
     ("ioctls 5: a client's handle is one process's", root_is_global),

@@ -196,6 +196,17 @@ def physical(play):
     play.done("vmm-freed")
 
 
+def buffers(play):
+    block, fd = play.take(4 * MIB), c.c_int(-1)
+    play.done("buffer-taken")
+    exported = bool(block) and play.call("cuMemGetHandleForAddressRange", c.byref(fd), block, c.c_size_t(4 * MIB), 1, c.c_uint64(0))
+    play.done("buffer-exported", exported=exported)
+    if exported:
+        os.close(fd.value)
+    play.give(block)
+    play.done("buffer-freed")
+
+
 def host(play):
     managed, locked = c.c_uint64(), c.c_void_p()
     play.call("cuMemAllocManaged", c.byref(managed), c.c_size_t(64 * MIB), 1)
@@ -296,7 +307,7 @@ def pointers(play):
 def whole(play, path):
     devices, context = begin(play)
     pointers(play)
-    for part in (allocations, pools, physical, host, code):
+    for part in (allocations, pools, physical, buffers, host, code):
         part(play)
     share(play, path)
     others(play, devices, context)

@@ -358,6 +358,78 @@ static void test_exports_and_imports(void **state)
 	}
 }
 
+/* A dma-buf, which is no file of the driver's. */
+static void test_a_dma_buf(void **state)
+{
+	static const struct {
+		uint32_t version, request;
+		size_t handle, status;
+	} layouts[] = { { MS_DRIVER(565, 57, 1), 0xca2846d9, 0x20, 0xa20 },
+			{ MS_DRIVER(570, 86, 16), 0xca3046d9, 0x24, 0xa28 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		begin(layouts[i].version);
+		decoder.inodes[CONTROL_FD].i_rdev = 0x0c300000;
+		decoder.inodes[1] = (struct inode){ .i_mode = 0100600 };
+		put(argument, 0, 1);
+		put(argument, 4, CLIENT);
+		put(argument, layouts[i].handle, MEMORY);
+		assert_true(decode(CONTROL_FD, layouts[i].request, ARGUMENT, 0));
+		assert_passed(MS_OBJECT_EXPORT);
+		assert_int_equal(decoder.record.size, 0);
+		put(argument, layouts[i].status, 0x56);
+		assert_true(decode(CONTROL_FD, layouts[i].request, ARGUMENT, 0));
+		assert_int_equal(decoder.record.status, 0x56);
+		/* There is none as yet. */
+		put(argument, 0, 0xffffffff);
+		assert_true(decode(CONTROL_FD, layouts[i].request, ARGUMENT, 0));
+		assert_int_equal(decoder.record.source_client, 0);
+		assert_false(decode(CONTROL_FD, layouts[!i].request, ARGUMENT, 0));
+	}
+}
+
+static void assert_comes(uint32_t request, uint32_t handle_at, unsigned char *bytes,
+			 size_t descriptor, size_t type)
+{
+	uint32_t kind;
+
+	put(argument, 0, CLIENT);
+	put(argument, 4, 0x5c000001);
+	put(argument, handle_at, MEMORY);
+	for (kind = 0; kind < 8; kind++) {
+		put(bytes, descriptor, 1);
+		put(bytes, type, kind);
+		assert_true(decode(CONTROL_FD, request, ARGUMENT, 0));
+		assert_int_equal(decoder.record.class_number, MS_NV_MEMORY_OS);
+		assert_int_equal(decoder.record.size, 16 * MIB);
+		if (kind == 4) {
+			assert_passed(MS_OBJECT_IMPORT);
+			assert_int_equal(decoder.record.parent, 0x5c000001);
+		} else {
+			assert_int_equal(decoder.record.action, MS_OBJECT_ALLOC);
+			assert_int_equal(decoder.record.source_client, 0);
+		}
+	}
+}
+
+/* What is page-locked is not the process' own then. */
+static void test_memory_that_comes_by_a_dma_buf(void **state)
+{
+	(void)state;
+	begin(MS_DRIVER(580, 65, 6));
+	decoder.inodes[1] = (struct inode){ .i_mode = 0100600 };
+	put(argument, 12, MS_NV_MEMORY_OS);
+	put_long(argument, 16, PARAMS);
+	put_long(params, 0x18, 16 * MIB - 1);
+	assert_comes(0xc030462b, 8, params, 0x10, 0x20);
+	clear();
+	put(argument, 8, 27);
+	put_long(argument, 0x48, 16 * MIB - 1);
+	assert_comes(0xc0b8464a, 0x28, argument, 0x40, 0x50);
+}
+
 static void test_other_commands(void **state)
 {
 	static const uint32_t others[] = { 0, 0x202, 0x2080014a, 0x3d08, 0x3d0a, 0x3d07 };
@@ -384,6 +456,8 @@ int main(void)
 		cmocka_unit_test(test_a_first_ioctl_that_cannot_be_read),
 		cmocka_unit_test(test_what_is_none_of_its_ioctls),
 		cmocka_unit_test(test_exports_and_imports),
+		cmocka_unit_test(test_a_dma_buf),
+		cmocka_unit_test(test_memory_that_comes_by_a_dma_buf),
 		cmocka_unit_test(test_other_commands),
 	};
 

@@ -9,8 +9,9 @@
  * IOCTLS RECORDS". RECORDS: an ioctl that maps on both devices is two. Some lines are something
  * else than a round:
  *
- *   import       a child is handed a device's file, and has by it a name of memory of its parent.
- *                It says "child PID", waits for a line, and lives as long as its parent.
+ *   import       a child is handed a device's file, and one that stands for a dma-buf, and has by
+ *                each a name of memory of its parent. It says "child PID", waits for a line, and
+ *                lives as long as its parent.
  *   fork, pass   a child asks for memory for a client of its parent, by the file that it has
  *                inherited, or been handed by a socket. It says "child PID", and waits for a line.
  *   close        all files are closed, and opened again; the clients are gone
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -299,39 +301,6 @@ static void tell(void)
 #define CHILD_FREES 2
 #define CHILD_BYTES (1ull << 20)
 
-static void send_file(int socket, int file)
-{
-	char space[CMSG_SPACE(sizeof(int))] = { 0 }, byte = 0;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = space,
-				  .msg_controllen = sizeof(space) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &file, sizeof(file));
-	if (sendmsg(socket, &message, 0) != 1)
-		perror("sendmsg");
-}
-
-static int receive_file(int socket)
-{
-	char space[CMSG_SPACE(sizeof(int))] = { 0 }, byte;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = space,
-				  .msg_controllen = sizeof(space) };
-	int file = -1;
-
-	if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
-		memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(file));
-	return file;
-}
-
 static void ask_for_parent(int turn)
 {
 	struct worker *worker = &workers[0];
@@ -410,6 +379,35 @@ static void open_files(const char *directory)
 }
 
 #define IMPORTER 0xc1e00000u
+#define BUFFER_HANDLE 0x5c200001u
+#define BUFFER_NAME_HANDLE 0x5c200002u
+
+/* Memory for which a file of another kind stands, as if it were page-locked memory. */
+static void take_buffer(struct worker *worker, int buffer)
+{
+	const uint32_t words[] = { worker->client, DEVICE_HANDLE, BUFFER_NAME_HANDLE, 0x71 };
+	const uint64_t descriptor = (uint64_t)buffer, limit = CHILD_BYTES - 1;
+	unsigned char argument[0x30] = { 0 }, params[0x28] = { 0 };
+	const void *place = params;
+
+	memcpy(argument, words, sizeof(words));
+	memcpy(argument + 16, &place, sizeof(place));
+	memcpy(params + 0x10, &descriptor, 8);
+	memcpy(params + 0x18, &limit, 8);
+	params[0x20] = 4; /* NVOS32_DESCRIPTOR_TYPE_OS_FILE_HANDLE */
+	request(worker, 0xc030462b, argument);
+}
+
+static void give_buffer(struct worker *worker, int buffer)
+{
+	unsigned char argument[0xa30] = { 0 };
+	const uint32_t handle = BUFFER_HANDLE;
+
+	memcpy(argument, &buffer, 4);
+	memcpy(argument + 4, &worker->client, 4);
+	memcpy(argument + 0x24, &handle, 4);
+	request(worker, 0xca3046d9, argument);
+}
 
 static void import(const char *directory, int socket)
 {
@@ -429,6 +427,7 @@ static void import(const char *directory, int socket)
 	worker.client = IMPORTER + ((uint32_t)getpid() & 0xffff);
 	open_client(&worker);
 	pass(&worker, IMPORT_OBJECT_FROM_FD, DEVICE_HANDLE, NAME_HANDLE);
+	take_buffer(&worker, receive_file(socket));
 	send_file(socket, control);
 	for (;;)
 		pause();
@@ -437,23 +436,27 @@ static void import(const char *directory, int socket)
 /* Memory that no round frees, by a file of its own. */
 static void export(const char *directory)
 {
-	const int files = device_file;
+	const int files = device_file, buffer = memfd_create("dma-buf", MFD_CLOEXEC);
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets))
 		exit(1);
 	have_device();
 	make(&workers[0], DEVICE_HANDLE + DEVICES, EXPORTED_HANDLE, 0x40, CHILD_BYTES, 0);
-	others_objects++;
-	others_bytes += CHILD_BYTES;
+	make(&workers[0], DEVICE_HANDLE + DEVICES, BUFFER_HANDLE, 0x40, CHILD_BYTES, 0);
+	others_objects += 2;
+	others_bytes += 2 * CHILD_BYTES;
 	device_file = open_file(directory, "nvidia0");
 	pass(&workers[0], EXPORT_OBJECT_TO_FD, 0, EXPORTED_HANDLE);
+	give_buffer(&workers[0], buffer);
 	if (!fork())
 		import(directory, sockets[1]);
 	send_file(sockets[0], device_file);
+	send_file(sockets[0], buffer);
 	close(receive_file(sockets[0])); /* it has it */
-	others_records += 1 + DEVICES + 1;
+	others_records += 1 + DEVICES + 2;
 	close(device_file);
+	close(buffer);
 	device_file = files;
 	close(sockets[0]);
 	close(sockets[1]);

@@ -31,4 +31,8 @@ uint32_t random_of(struct worker *worker, uint32_t most);
 /* One more ioctl of /dev/nvidia-uvm: of the thread of that number, and the object. */
 void step_of_ranges(struct worker *worker, uint32_t number, uint32_t object);
 
+/* Hands the file to the process at the other end of the socket; and takes one there, or -1. */
+void send_file(int socket, int file);
+int receive_file(int socket);
+
 #endif /* IOCTL_STORM_H */

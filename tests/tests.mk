@@ -110,7 +110,7 @@ $(WORKLOADS)/exhaust: tests/workloads/exhaust.c
 $(WORKLOADS)/oncall: tests/workloads/oncall.c
 $(WORKLOADS)/oncall: WORKLOAD_LIBS = -lcuda -lcudart
 $(WORKLOADS)/held: tests/workloads/held.c
-$(WORKLOADS)/ioctl_storm: $(addprefix tests/workloads/ioctl_storm,.c _files.c _ranges.c)
+$(WORKLOADS)/ioctl_storm: $(addprefix tests/workloads/ioctl_storm,.c _calls.c _files.c _ranges.c)
 $(WORKLOADS)/driver_files: tests/workloads/driver_files.c
 $(WORKLOADS)/kept: tests/workloads/kept.c
 $(WORKLOADS)/patterns: tests/workloads/patterns.c

@@ -26,7 +26,8 @@ assert_storm() {
 
 	read -r -a held <<< "${STORM[$1]}"
 	assert_equal "$1: $(at "$1" '.driver | [.device.live_bytes, .device.live_objects, .host.live_bytes, (.ranges |
-		.external, .external_bytes, .mapped, .mapped_bytes, .managed, .managed_bytes)] | join(" ")')" "$1: \"${held[*]:0:9}\""
+		.external, .external_bytes, .mapped, .mapped_bytes, .managed, .managed_bytes), (.devices |
+		(0, 1) as $device | map(select(.device == $device).bytes) | add // 0)] | join(" ")')" "$1: \"${held[*]:0:11}\""
 }
 
 # begin_storm IOCTLS: of each thread in a round. Children are followed.
@@ -70,7 +71,7 @@ assert_records() {
 		esac
 		storm_says $line
 		if [ $line = close ]; then
-			assert_equal "${SAID:0:18}" "0 0 0 0 0 0 0 0 0 "
+			assert_equal "${SAID:0:22}" "0 0 0 0 0 0 0 0 0 0 0 "
 			wait_for '[ "$(grep -c "a file of the driver is closed" record.err)" -ge 2 ]'
 			"$MEMSCOPE" mark -q "step-$((MOMENTS - 1))"
 		fi
@@ -82,8 +83,8 @@ assert_records() {
 		assert_storm "$i"
 	done
 	read -r -a said <<< "$SAID"
-	[ "${said[9]}" -ge 100000 ]
-	assert_records "${said[10]}"
+	[ "${said[11]}" -ge 100000 ]
+	assert_records "${said[12]}"
 	# What has come to a child by a file counts there as another process' memory, once.
 	"$MEMSCOPE" report -f json --to=mark:step-79 run.mscope > report.json
 	valid report report.json
@@ -105,7 +106,7 @@ assert_records() {
 	MOMENTS=0
 	mkfifo to from
 	# shellcheck disable=SC2016 # for the other shell
-	record_start -f -o run.mscope --buffer=64K --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31
+	record_start -f -o run.mscope --buffer=64K --nvml=100ms -- sh -c 'exec "$0" "$@" < to > from' "$WORKLOADS/ioctl_storm" "$PWD/devices" 31 580 alone
 	exec 6> to 7< from
 	storm_says round
 	recorder_stopped

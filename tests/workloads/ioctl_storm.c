@@ -5,8 +5,9 @@
  * one object, of a device's and of a client's, and frees of what is not there; addresses, and what
  * is mapped there on one device or on both. A round begins with each line of standard input and
  * ends with what is held then, of memory of the device, of the host, ranges for objects, what is
- * mapped, and managed ranges: "BYTES OBJECTS HOST-BYTES RANGES BYTES MAPPED BYTES MANAGED BYTES
- * IOCTLS RECORDS". RECORDS: an ioctl that maps on both devices is two. Some lines are something
+ * mapped, managed ranges, and memory of each device that has a thread's object for it as its
+ * parent: "BYTES OBJECTS HOST-BYTES RANGES BYTES MAPPED BYTES MANAGED BYTES FIRST SECOND IOCTLS
+ * RECORDS". RECORDS: an ioctl that maps on both devices is two. Some lines are something
  * else than a round:
  *
  *   import       a child is handed a device's file, and one that stands for a dma-buf, and has by
@@ -18,8 +19,8 @@
  *   leave, drop  all files are closed, but a child has them; the child is killed, and clients gone
  *   kill         it kills itself
  *
- * usage: ioctl_storm DIRECTORY IOCTLS [LAYOUT]    IOCTLS: of each thread in a round; LAYOUT: the
- *        driver's: 520, 530, 535, 570, or 580 and later
+ * usage: ioctl_storm DIRECTORY IOCTLS [LAYOUT [alone]]    IOCTLS: of each thread in a round;
+ *        LAYOUT: the driver's: 520, 530, 535, 570, or 580 and later; alone: without a call of CUDA
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static struct worker workers[THREADS];
 static pthread_barrier_t barrier;
 int uvm, layout = 580;
 static int control, device_file, each;
-static bool done;
+static bool done, is_alone;
 static uint64_t others_bytes, others_objects, others_records; /* what children asked for */
 
 /* One in eight is wrapped in another one, as any can be. */
@@ -144,21 +145,43 @@ uint32_t random_of(struct worker *worker, uint32_t most)
 	return (worker->seed >> 8) % most;
 }
 
+static void make_in_a_form(struct wanted *wanted)
+{
+	if (random_of(wanted->worker, 3))
+		make(wanted->worker, wanted->parent, wanted->handle, wanted->host ? 0x3e : 0x40,
+		     wanted->bytes, wanted->status);
+	else
+		make_of_heap(wanted->worker, wanted->parent, wanted->handle, wanted->host,
+			     wanted->bytes, wanted->status);
+}
+
+static bool has_memory_of(const struct worker *worker, int device)
+{
+	int i;
+
+	for (i = 0; i < OBJECTS; i++)
+		if (worker->devices[i] == device + 1 && !worker->host[i])
+			return true;
+	return false;
+}
+
 static void allocate(struct worker *worker, uint32_t object)
 {
 	const uint32_t device = random_of(worker, DEVICES);
 	const bool host = !random_of(worker, 4), refused = !random_of(worker, 10);
 	const uint64_t bytes = (1 + random_of(worker, 1000)) * 4096ull;
 
+	struct wanted wanted = { worker, DEVICE_HANDLE + device, MEMORY_HANDLE + object, host,
+				 bytes,  refused ? 0x51 : 0 };
+
 	/* A handle that is in use is refused. */
 	if (worker->devices[object])
 		return;
-	if (random_of(worker, 3))
-		make(worker, DEVICE_HANDLE + device, MEMORY_HANDLE + object, host ? 0x3e : 0x40,
-		     bytes, refused ? 0x51 : 0);
+	/* What a call does on a device is there, and so is the rest of the same parent. */
+	if (is_alone || host || has_memory_of(worker, (int)device))
+		make_in_a_form(&wanted);
 	else
-		make_of_heap(worker, DEVICE_HANDLE + device, MEMORY_HANDLE + object, host, bytes,
-			     refused ? 0x51 : 0);
+		call_on_device((int)device, make_in_a_form, &wanted);
 	if (refused)
 		return;
 	worker->devices[object] = (int)device + 1;
@@ -252,7 +275,7 @@ static void *work(void *own)
 
 struct held {
 	uint64_t bytes, objects, host, ranges, range_bytes, mapped, mapped_bytes, managed,
-		managed_bytes, ioctls, records;
+		managed_bytes, on_device[DEVICES], ioctls, records;
 };
 
 static void add(struct held *held, const struct worker *worker, int i)
@@ -261,6 +284,7 @@ static void add(struct held *held, const struct worker *worker, int i)
 		held->host += worker->bytes[i];
 	} else if (worker->devices[i]) {
 		held->bytes += worker->bytes[i];
+		held->on_device[worker->devices[i] - 1] += worker->bytes[i];
 		held->objects++;
 	}
 	held->ranges += !!worker->ranges[i];
@@ -528,7 +552,9 @@ int main(int argc, char **argv)
 	bool is_open = true;
 	uint32_t i;
 
-	if (argc < 3 || cuInit(0))
+	is_alone = argc > 4;
+	unsetenv("SIMCUDA_DRIVER"); /* the ioctls are this program's */
+	if (argc < 3 || cuInit(0) || (!is_alone && !prepare_calls()))
 		return 2;
 	setvbuf(stdin, NULL, _IONBF, 0); /* children read the same */
 	each = atoi(argv[2]);

@@ -31,6 +31,18 @@ uint32_t random_of(struct worker *worker, uint32_t most);
 /* One more ioctl of /dev/nvidia-uvm: of the thread of that number, and the object. */
 void step_of_ranges(struct worker *worker, uint32_t number, uint32_t object);
 
+struct wanted {
+	struct worker *worker;
+	uint32_t parent, handle;
+	bool host;
+	uint64_t bytes;
+	uint32_t status;
+};
+
+/* Calls CUDA on a device, and in that call does what is wanted. One thread at a time. */
+bool prepare_calls(void);
+void call_on_device(int device, void (*make)(struct wanted *), struct wanted *wanted);
+
 /* Hands the file to the process at the other end of the socket; and takes one there, or -1. */
 void send_file(int socket, int file);
 int receive_file(int socket);

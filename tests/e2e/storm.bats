@@ -219,12 +219,12 @@ files_step() {
 	"$MEMSCOPE" mark -q "step-$1"
 }
 
-# What was held at that step, for each process that ever had any: MiB of its own, and of others.
+# What was held at that step, for each process that ever had any: MiB of its own, of others, and of ranges.
 files_held() {
 	"$MEMSCOPE" report -f json --to="mark:step-$1" run.mscope > report.json
 	valid report report.json
 	jq -c '[.recordings[0].processes | sort_by(.start_ns)[] | .driver | select(.) |
-		[.device.live_bytes, .shared.live_bytes] | map(. / 1048576)]' report.json
+		[.device.live_bytes, .shared.live_bytes, .ranges.external_bytes] | map(. / 1048576)]' report.json
 }
 
 begin_files() {
@@ -244,10 +244,10 @@ begin_files() {
 	files_step 4
 	files_step 5
 	finish
-	assert_equal "$(files_held 2)" "[[48,0],[0,16]]"
-	assert_equal "$(files_held 3)" "[[48,0],[0,16]]"
-	assert_equal "$(files_held 4)" "[[32,0],[0,16]]"
-	assert_equal "$(files_held 5)" "[[32,0],[0,0]]"
+	assert_equal "$(files_held 2)" "[[48,0,2],[0,16,1]]"
+	assert_equal "$(files_held 3)" "[[48,0,2],[0,16,1]]"
+	assert_equal "$(files_held 4)" "[[32,0,0],[0,16,0]]"
+	assert_equal "$(files_held 5)" "[[32,0,0],[0,0,0]]"
 }
 
 @test "which files are open cannot be seen for a while: it is tried again" {
@@ -269,6 +269,6 @@ begin_files() {
 	files_step 4
 	files_step 5
 	finish
-	assert_equal "$(files_held 3)" "[[48,0],[0,16]]"
-	assert_equal "$(files_held 4)" "[[32,0],[0,16]]"
+	assert_equal "$(files_held 3)" "[[48,0,2],[0,16,1]]"
+	assert_equal "$(files_held 4)" "[[32,0,0],[0,16,0]]"
 }

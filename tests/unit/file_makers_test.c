@@ -191,6 +191,32 @@ static void test_what_is_told_can_fail(void **state)
 	file_makers_fini(&makers);
 }
 
+/* Of clients, one process stands for all; ranges are in the account of each that made some. */
+static void test_several_processes_make_ranges_by_a_file(void **state)
+{
+	struct file_makers makers = { .look = 1 };
+	struct look look = { 0 };
+
+	(void)state;
+	assert_true(file_makers_note(&makers, 7, FIRST, true));
+	assert_true(file_makers_note(&makers, 7, SECOND, true));
+	assert_true(file_makers_note(&makers, 7, ENDED, true));
+	assert_true(file_makers_note(&makers, 7, FIRST, true));
+	look_at(&makers, &look, 7, FIRST);
+	assert_int_equal(look.closed_count, 0);
+	assert_true(file_makers_has(&makers, FIRST));
+	assert_true(file_makers_has(&makers, SECOND));
+	assert_false(file_makers_has(&makers, ENDED));
+	look_at(&makers, &look, 0, 0);
+	assert_int_equal(look.closed_count, 2);
+	assert_int_equal(look.closed[0] + look.closed[1], 14);
+	assert_int_equal(look.pids[0] + look.pids[1], FIRST + SECOND);
+	assert_false(file_makers_has(&makers, FIRST));
+	assert_false(file_makers_has(&makers, SECOND));
+	assert_int_equal(makers.by_file.count, 0);
+	file_makers_fini(&makers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_by_which_something_was_made_meanwhile),
 		cmocka_unit_test(test_mappings_are_looked_at_once_for_each_process_and_kind),
 		cmocka_unit_test(test_a_process_that_has_ended),
+		cmocka_unit_test(test_several_processes_make_ranges_by_a_file),
 		cmocka_unit_test(test_a_share_of_the_places),
 		cmocka_unit_test(test_as_many_as_there_are_places),
 		cmocka_unit_test(test_what_is_told_can_fail),

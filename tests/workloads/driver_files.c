@@ -4,9 +4,10 @@
  * after which it writes a line:
  *
  *   1  it has a child, and says which
- *   2  16 MiB by one file, 32 MiB by another; the child imports the first of them
+ *   2  16 MiB by one file, 32 MiB by another; the child imports the first of them. A range of 2 MiB
+ *      by a file of /dev/nvidia-uvm, by which the child has one of 1 MiB, before it closes it
  *   3  the first file has two descriptors, and one of them is closed
- *   4  the other one is closed, too
+ *   4  the other one is closed, too, and the one of /dev/nvidia-uvm
  *   5  the child ends
  *
  * usage: driver_files DIRECTORY
@@ -30,6 +31,7 @@
 #define IMPORT_OBJECT_FROM_FD 0x3d06
 #define DEVICE 0x5c000001u
 #define MEMORY 0x5c000010u
+#define UVM_CREATE_EXTERNAL_RANGE 73
 
 static const char *directory;
 static uint32_t base; /* of clients' handles, which no other process has */
@@ -95,6 +97,15 @@ static void pass(int file, uint32_t client, uint32_t command, int by, const size
 	request(file, CONTROL, argument);
 }
 
+static void make_range(int file, uint64_t bytes)
+{
+	const uint64_t place[3] = { 0x7e0000000000ull + (bytes << 8), bytes };
+	unsigned char argument[sizeof(place)];
+
+	memcpy(argument, place, sizeof(place));
+	request(file, UVM_CREATE_EXTERNAL_RANGE, argument);
+}
+
 static void tell(int pipe)
 {
 	if (write(pipe, "", 1) != 1)
@@ -109,8 +120,8 @@ static void wait_for(int pipe)
 		exit(1);
 }
 
-/* It has no file of its parent's but the device's, by which the memory comes. */
-static void be_a_child(int by, int from, int to)
+/* It has two files of its parent's: the device's, by which the memory comes, and that of ranges. */
+static void be_a_child(int by, int uvm, int from, int to)
 {
 	int file;
 
@@ -118,6 +129,8 @@ static void be_a_child(int by, int from, int to)
 	file = open_file("nvidiactl");
 	make_client(file, base + 2);
 	pass(file, base + 2, IMPORT_OBJECT_FROM_FD, by, (const size_t[]){ 0, 16 });
+	make_range(uvm, MIB);
+	close(uvm);
 	tell(to);
 	for (;;)
 		pause();
@@ -134,7 +147,7 @@ static void share(int first, int second, int by)
 
 int main(int argc, char **argv)
 {
-	int first = -1, second, other = -1, by, to[2], from[2];
+	int first = -1, second, other = -1, by, uvm, to[2], from[2];
 	CUdevice device;
 	char line[64];
 	pid_t child = 0;
@@ -146,15 +159,17 @@ int main(int argc, char **argv)
 	if (cuInit(0) || cuDeviceGet(&device, 0))
 		return 1;
 	by = open_file("nvidia0");
+	uvm = open_file("nvidia-uvm");
 	for (int step = 1; fgets(line, sizeof(line), stdin); step++) {
 		if (step == 1) {
 			child = fork();
 			if (!child)
-				be_a_child(by, to[0], from[1]);
+				be_a_child(by, uvm, to[0], from[1]);
 		} else if (step == 2) {
 			first = open_file("nvidiactl");
 			second = open_file("nvidiactl");
 			share(first, second, by);
+			make_range(uvm, 2 * MIB);
 			tell(to[1]);
 			wait_for(from[0]);
 		} else if (step == 3) {
@@ -162,6 +177,7 @@ int main(int argc, char **argv)
 			close(first);
 		} else if (step == 4) {
 			close(other);
+			close(uvm);
 		} else if (child) {
 			kill(child, SIGKILL);
 			waitpid(child, NULL, 0);

@@ -8,6 +8,17 @@ static uint64_t maker_of(uint32_t look, uint32_t process)
 	return (uint64_t)look << 32 | process;
 }
 
+/* Each process that made ranges by a file has them itself; clients are one process' for all. */
+static uint64_t key_of(uint32_t file, pid_t pid, bool uvm)
+{
+	return uvm ? (uint64_t)pid << 32 | file : file;
+}
+
+static uint32_t key_file(uint64_t key)
+{
+	return (uint32_t)key;
+}
+
 static pid_t maker_pid(uint64_t maker)
 {
 	return (pid_t)((uint32_t)maker & ~OF_UVM);
@@ -55,7 +66,8 @@ static void hand_over(struct file_makers *makers, uint64_t *known, uint64_t make
 
 bool file_makers_note(struct file_makers *makers, uint32_t file, pid_t pid, bool uvm)
 {
-	uint64_t *known = map_get(&makers->by_file, file);
+	const uint64_t key = key_of(file, pid, uvm);
+	uint64_t *known = map_get(&makers->by_file, key);
 	const uint64_t maker = maker_of(makers->look, (uint32_t)pid | (uvm ? OF_UVM : 0));
 	const bool has_place = share_of(makers, pid) < FILE_MAKERS_OF_PROCESS;
 
@@ -68,7 +80,7 @@ bool file_makers_note(struct file_makers *makers, uint32_t file, pid_t pid, bool
 	}
 	if (!has_place || makers->by_file.count >= FILE_MAKERS_MOST || !take(makers, pid))
 		return false;
-	if (!map_set(&makers->by_file, file, maker))
+	if (!map_set(&makers->by_file, key, maker))
 		return true;
 	give_back(makers, pid);
 	return false;
@@ -85,7 +97,7 @@ bool file_makers_any_closed(const struct file_makers *makers, const struct map *
 	size_t slot;
 
 	for (slot = 0; slot < files->capacity; slot++)
-		if (map_is_used(files, slot) && !map_get(open, map_key_at(files, slot)))
+		if (map_is_used(files, slot) && !map_get(open, key_file(map_key_at(files, slot))))
 			return true;
 	return false;
 }
@@ -116,31 +128,32 @@ int file_makers_end_closed(struct file_makers *makers, const struct map *open,
 
 	while (!err && slot < files->capacity) {
 		const uint64_t *has_it;
-		uint64_t maker;
-		uint32_t file;
-		bool traced;
+		uint64_t key, maker;
+		bool traced, of_uvm;
 
 		if (!map_is_used(files, slot)) {
 			slot++;
 			continue;
 		}
-		file = (uint32_t)map_key_at(files, slot);
+		key = map_key_at(files, slot);
 		maker = files->slots[slot].value;
 		traced = visitor->is_traced(maker_pid(maker), visitor->context);
-		has_it = map_get(open, file);
+		of_uvm = (uint32_t)maker & OF_UVM;
+		has_it = map_get(open, key_file(key));
 		/* Others may have made clients by it as well; who has it now stands for all. */
-		if (!traced && has_it)
+		if (!traced && has_it && !of_uvm)
 			hand_over(makers, &files->slots[slot].value,
-				  maker_of(0, (uint32_t)*has_it | ((uint32_t)maker & OF_UVM)));
-		if (has_it || maker >> 32 == makers->look ||
+				  maker_of(0, (uint32_t)*has_it));
+		/* Ranges have ended with their process. */
+		if ((has_it && (traced || !of_uvm)) || maker >> 32 == makers->look ||
 		    (traced && may_be_mapped(visitor, &answers, maker))) {
 			slot++;
 			continue;
 		}
 		if (traced)
-			err = visitor->closed(maker_pid(maker), file, visitor->context);
+			err = visitor->closed(maker_pid(maker), key_file(key), visitor->context);
 		give_back(makers, maker_pid(maker));
-		map_remove(files, file); /* another one may lie there now */
+		map_remove(files, key); /* another one may lie there now */
 	}
 	map_fini(&answers);
 	return err;

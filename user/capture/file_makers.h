@@ -15,9 +15,13 @@
 
 /* Zeroed, it is ready. */
 struct file_makers {
-	struct map by_file; /* file -> the last look before that, and the process */
-	struct map shares;  /* process -> how many of these files it has; never 0 */
-	uint32_t look;      /* counts; to be increased before it is looked which are open */
+	/*
+	 * File -> the last look before that, and the process. Of /dev/nvidia-uvm: process and file,
+	 * for each process that made ranges by it.
+	 */
+	struct map by_file;
+	struct map shares; /* process -> how many of these files it has; never 0 */
+	uint32_t look;     /* counts; to be increased before it is looked which are open */
 };
 
 void file_makers_fini(struct file_makers *makers);
@@ -44,9 +48,10 @@ struct file_makers_visitor {
 
 /*
  * Forgets those that are not open, but for those by which something was made since the look began;
- * `closed` is called for each, if the process is traced still. `open` has as values the processes
- * that have them: one of these takes the place of a process that is not traced any more. Returns
- * what `closed` did, which ends it if that is not 0.
+ * `closed` is called for each, if the process is traced still; of /dev/nvidia-uvm for each process
+ * that made ranges by it. `open` has as values the processes that have them: one of these takes the
+ * place of a process that is not traced any more, unless all that it made were ranges. Returns what
+ * `closed` did, which ends it if that is not 0.
  */
 int file_makers_end_closed(struct file_makers *makers, const struct map *open,
 			   const struct file_makers_visitor *visitor);

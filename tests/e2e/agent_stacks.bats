@@ -252,6 +252,8 @@ PYTHON
 	named_puppet agent-plain
 	puppet alloc 4096
 	fresh
+	assert_equal "$(puppet_says .cost.stacks)" null
+	valid agent-who who.json
 	agent_stop
 	puppet_end
 	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl

@@ -361,6 +361,27 @@ static void test_a_good_end_is_not_said_to_be_fatal(void **state)
 	}
 }
 
+/* It has not gone on without it: it waits. */
+static void test_a_process_that_did_nothing_more(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+	add(refused(1ull << 50));
+	now_ns += 60 * SECOND;
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(
+		&verdict, 0,
+		"It may have been fatal: nothing was granted after that; the process did nothing"
+		" more with its devices.");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 /* What the verdict's first sentence is about the blocks of a process that lives for `seconds`. */
 static void assert_of_leaks(unsigned int seconds, const char *text)
 {
@@ -442,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_no_leak_is_said_if_that_could_be_seen),
 		cmocka_unit_test(test_what_is_about_memory_comes_before_a_busy_machine),
 		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
+		cmocka_unit_test(test_a_process_that_did_nothing_more),
 	};
 
 	return unit_run("report_verdict", tests);

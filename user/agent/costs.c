@@ -53,7 +53,7 @@ uint64_t costs_of_event(const struct costs *costs, const struct event *event)
 static uint64_t cost_of_stack(const struct costs *costs, const struct event *event)
 {
 	const uint32_t id = event->call ? event_stack_id(event->call) : 0;
-	const struct stack *stack = stacks_find(costs->stacks, id);
+	const struct stack *stack = costs->stacks ? stacks_find(costs->stacks, id) : NULL;
 
 	if (!id)
 		return 0;

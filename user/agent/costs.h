@@ -40,10 +40,10 @@ struct cost {
 #define COSTS_ENDED 256
 
 struct costs {
-	struct sink sink; /* first: the pipeline hands copies over */
-	const struct stacks *stacks;
-	uint64_t trap_ns; /* of a probe alone */
-	bool measured;    /* here, else COSTS_TRAP_NS */
+	struct sink sink;            /* first: the pipeline hands copies over */
+	const struct stacks *stacks; /* NULL: none are taken */
+	uint64_t trap_ns;            /* of a probe alone */
+	bool measured;               /* here, else COSTS_TRAP_NS */
 	struct cost **processes;
 	size_t count, capacity;
 	struct map places;           /* event_process_key() -> a struct cost */
@@ -55,8 +55,8 @@ struct costs {
 };
 
 /*
- * `stacks` of the pipeline's state outlive the costs; `trap_ns` is 0 if it is not known; `now_ns`:
- * CLOCK_MONOTONIC.
+ * `stacks` of the pipeline's state outlive the costs, or are NULL; `trap_ns` is 0 if it is not
+ * known; `now_ns`: CLOCK_MONOTONIC.
  */
 void costs_init(struct costs *costs, const struct stacks *stacks, uint64_t trap_ns,
 		uint64_t now_ns);

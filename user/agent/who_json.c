@@ -144,7 +144,10 @@ static void put_cost(struct json *json, const struct own_numbers *own,
 	json_put_text(json, "traced",
 		      cost && own->budget ? event_budget_step_name(budget_step(own->budget, cost)) :
 					    NULL);
-	json_put_bool(json, "stacks", cost && !cost->budget.governed.is_stackless);
+	if (costs && costs->stacks)
+		json_put_bool(json, "stacks", !cost || !cost->budget.governed.is_stackless);
+	else
+		json_put_text(json, "stacks", NULL);
 	json_close(json, '}');
 }
 

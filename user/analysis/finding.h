@@ -127,6 +127,7 @@ enum rule_blind {
 	RULE_BLIND_TO_ROOM,      /* how much of a device is free */
 	RULE_BLIND_TO_USE,       /* the same, or how much NVML says that a process holds */
 	RULE_BLIND_TO_GPU_TIMES, /* when GPUs had work */
+	RULE_BLIND_TO_WORK,      /* copies, memsets and launches that fail */
 	RULE_BLIND_TO_TENSORS,   /* what a framework's allocator does */
 };
 

@@ -12,6 +12,7 @@
 #include "agent/web_config.h"
 #include "agent/web_tls.h"
 #include "base/log.h"
+#include "capture/attach/programs.h"
 #include "base/writer.h"
 #include "commands/agent_push.h"
 #include "commands/agent_run.h"
@@ -482,6 +483,17 @@ static int reload(struct agent_settings *settings)
 	return code == EXIT_OK ? 0 : -EINVAL;
 }
 
+static void choose_stacks(struct agent_settings *settings)
+{
+	uint32_t *stack_ops = &settings->recording.capture.stack_ops;
+
+	if (!*stack_ops || programs_can_walk_stacks())
+		return;
+	log_warning("this kernel cannot walk call stacks (memscope-bpf check says why): none are"
+		    " recorded. \"stacks = off\" ends this warning");
+	*stack_ops = 0;
+}
+
 static int agent(int argc, char **argv)
 {
 	static struct agent_settings settings;
@@ -500,8 +512,10 @@ static int agent(int argc, char **argv)
 		settings.reload = reload;
 		hold_hangup();
 		code = require_tracing(&settings.recording.capture.features, "");
-		if (code == EXIT_OK)
+		if (code == EXIT_OK) {
+			choose_stacks(&settings);
 			code = agent_run(&settings);
+		}
 	}
 	capture_options_fini(&settings.recording.capture);
 	config_fini(&as_started.config);

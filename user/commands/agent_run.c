@@ -338,7 +338,9 @@ static void open_costs(struct run *run)
 			    strerror(-err), COSTS_TRAP_NS);
 	else
 		log_debug("a probe takes %llu ns here", (unsigned long long)trap_ns);
-	costs_init(&run->costs, &run->pipeline.state.stacks, trap_ns, clock_monotonic_ns());
+	costs_init(&run->costs,
+		   run->settings->recording.capture.stack_ops ? &run->pipeline.state.stacks : NULL,
+		   trap_ns, clock_monotonic_ns());
 	pipeline_add_sink(&run->pipeline, &run->costs.sink);
 }
 
@@ -539,17 +541,6 @@ static int capture(struct run *run)
 	return err ? err : stop_err ? stop_err : end_err;
 }
 
-static void choose_stacks(struct agent_settings *settings)
-{
-	uint32_t *stack_ops = &settings->recording.capture.stack_ops;
-
-	if (!*stack_ops || programs_can_walk_stacks())
-		return;
-	log_warning("this kernel cannot walk call stacks (memscope-bpf check says why): none are"
-		    " recorded. \"stacks = off\" ends this warning");
-	*stack_ops = 0;
-}
-
 int agent_run(struct agent_settings *settings)
 {
 	struct run run = { .settings = settings, .lock_fd = -1 };
@@ -557,7 +548,6 @@ int agent_run(struct agent_settings *settings)
 
 	/* What a bundle took goes back to the system, instead of staying between what is kept. */
 	mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
-	choose_stacks(settings);
 	front_init(&run.front);
 	push_feed_init(run.pushes);
 	machine_read(&run.machine);

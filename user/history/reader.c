@@ -282,7 +282,8 @@ static int open_interval(const struct look_up *look_up, struct history_row *row,
 	if (row->open.start_s != start_s || !row->end_s) {
 		err = close_interval(look_up, row);
 		/* In its first and last interval, a process begins and ends, with nothing. */
-		if (row->end_s && row->open.start_s != row->first_s && !look_up->pointing)
+		if (row->end_s && row->open.start_s != row->first_s && !look_up->pointing &&
+		    look_up->query->by == HISTORY_BY_PROCESS)
 			rise_note(&row->rise, row->open.start_s, row->end_s, row->open.min_bytes);
 		row->open.start_s = start_s;
 		row->open.min_bytes = row->open.max_bytes = row->open.byte_ms = 0;

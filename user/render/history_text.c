@@ -195,8 +195,10 @@ static void append_rises(struct document *document, const struct history_view *v
 	for (i = 0; i < usage->rows_count; i++) {
 		if (!rise_find(&usage->rows[i].rise, &found))
 			continue;
-		if (!any)
+		if (!any) {
+			document_say(document, "Held more and more:");
 			document_table_top(document, "growth", "Held more and more", of_rises);
+		}
 		any = true;
 		row_rise(document, &usage->rows[i], &found);
 	}

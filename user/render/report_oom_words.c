@@ -115,7 +115,9 @@ static void append_fate(struct string *out, const struct oom_request *request)
 {
 	const uint32_t status = request->exit_status;
 
-	if (!request->exited)
+	if (!request->exited && request->outcome == OOM_GAVE_UP)
+		string_append_text(out, "the process did nothing more with its devices");
+	else if (!request->exited)
 		string_append_text(out, "the process went on without it");
 	else if (status == MS_EXIT_UNKNOWN)
 		string_append_text(out, "the process ended");

@@ -279,6 +279,28 @@ static const char *blind_to_use(const struct report_recording *recording)
 		       "neither a program nor NVML was asked how much memory is in use";
 }
 
+static const char *blind_to_budgeted(const struct report_recording *recording)
+{
+	size_t i;
+
+	for (i = 0; i < recording->processes_count; i++)
+		if (process_was_budgeted(recording->processes[i].process))
+			return "the agent did not trace all calls, to keep its budget";
+	return NULL;
+}
+
+/* What is not captured may fail as well. */
+static const char *blind_to_work(const struct report_recording *recording)
+{
+	static const enum ms_op ops[] = { MS_OP_COPY, MS_OP_MEMSET, MS_OP_LAUNCH };
+	size_t i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (report_not_captured(&recording->coverage, ops[i]))
+			return not_captured[ops[i]];
+	return blind_to_budgeted(recording);
+}
+
 static const char *blind_to_what(const struct report_recording *recording, enum finding_rule rule,
 				 enum finding_confidence least)
 {
@@ -314,24 +336,12 @@ static const char *blind_to_what(const struct report_recording *recording, enum 
 		return none_of(recording, asked_cupti, has_gpu_times) ?
 			       "it is not known when any GPU had work" :
 			       NULL;
+	case RULE_BLIND_TO_WORK:
+		return blind_to_work(recording);
 	case RULE_BLIND_TO_TENSORS: /* report_not_asked() */
 	case RULE_BLIND_NOTHING:
 		break;
 	}
-	return NULL;
-}
-
-/* Some of the calls that the agent did not trace may have been what the rule is about. */
-static const char *blind_for_budget(const struct report_recording *recording,
-				    enum finding_rule rule)
-{
-	size_t i;
-
-	if (!(finding_rule_needs(rule) & MS_BULK_OPS))
-		return NULL;
-	for (i = 0; i < recording->processes_count; i++)
-		if (process_was_budgeted(recording->processes[i].process))
-			return "the agent did not trace all calls, to keep its budget";
 	return NULL;
 }
 
@@ -405,7 +415,7 @@ const char *report_blind(const struct report_recording *recording, enum finding_
 	if (is_of_memory && none_of(recording, allocated, has_results))
 		return "only the beginnings of calls were recorded";
 	why = blind_to_what(recording, rule, least);
-	if (!why)
-		why = blind_for_budget(recording, rule);
+	if (!why && finding_rule_needs(rule) & MS_BULK_OPS)
+		why = blind_to_budgeted(recording);
 	return why ? why : blind_for_loss(recording, rule, least);
 }

@@ -98,7 +98,6 @@ static int parse_json(const struct option_row *row, const char *value, void *con
 	return 0;
 }
 
-/* By the ending of the file. Returns an exit code; an error has been logged. */
 /* Those that choose a format: all of them. */
 static void refuse_ending(const char *output)
 {
@@ -122,6 +121,7 @@ static void refuse_ending(const char *output)
 	string_fini(&endings);
 }
 
+/* By the ending of the file. Returns an exit code; an error has been logged. */
 static int choose_format(struct settings *settings)
 {
 	size_t i;

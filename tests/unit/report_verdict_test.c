@@ -279,18 +279,42 @@ static void test_a_part_is_not_larger_than_the_whole(void **state)
 	done(&reader);
 }
 
+#define NOWHEN \
+	{ \
+		.kind = REPORT_TIME_NONE \
+	}
+#define SINCE(at) \
+	{ \
+		.kind = REPORT_TIME_SINCE_BEGIN, .ns = (at) \
+	}
+#define BEFORE_END(at) \
+	{ \
+		.kind = REPORT_TIME_BEFORE_END, .ns = (at) \
+	}
+#define EXACT "Nothing was lost: the numbers are exact"
+#define NOT_HOW_MANY \
+	"; but how many copies were in this time is not known, as they were only counted."
+
 /* Copies that were only counted are told a while after they were made: all of the time has all. */
 static void test_a_part_of_the_time_may_lack_what_was_counted(void **state)
 {
-	static const char *const words[] = {
-		"Nothing was lost: the numbers are exact.",
-		"Nothing was lost: the numbers are exact; but how many copies were in this time is"
-		" not known, as they were only counted.",
+	static const struct {
+		struct report_time from, until;
+		const char *words;
+	} parts[] = {
+		{ NOWHEN, NOWHEN, EXACT "." },
+		{ NOWHEN, SINCE(3 * MILLISECOND / 2), EXACT NOT_HOW_MANY },
+		{ SINCE(3 * MILLISECOND / 2), NOWHEN, EXACT NOT_HOW_MANY },
+		/* These cut nothing. */
+		{ SINCE(0), NOWHEN, EXACT "." },
+		{ BEFORE_END(3600 * SECOND), NOWHEN, EXACT "." },
+		{ NOWHEN, SINCE(3600 * SECOND), EXACT "." },
+		{ SINCE(0), SINCE(3600 * SECOND), EXACT "." },
 	};
 	size_t part;
 
 	(void)state;
-	for (part = 0; part < 2; part++) {
+	for (part = 0; part < sizeof(parts) / sizeof(*parts); part++) {
 		struct report_reader reader = report_dump_reader();
 		struct verdict verdict;
 
@@ -298,12 +322,11 @@ static void test_a_part_of_the_time_may_lack_what_was_counted(void **state)
 		add(alloc("cuMemAlloc_v2", 0x100000000, MIB));
 		add(alloc("cuMemAlloc_v2", 0x200000000, MIB));
 		report_dump_end(&dump, now_ns);
-		if (part)
-			reader.until = (struct report_time){ .kind = REPORT_TIME_SINCE_BEGIN,
-							     .ns = 3 * MILLISECOND / 2 };
+		reader.from = parts[part].from;
+		reader.until = parts[part].until;
 		report_dump_read(&dump, &reader);
 		report_verdict(&verdict, &reader.report);
-		assert_says(&verdict, 2, words[part]);
+		assert_says(&verdict, 2, parts[part].words);
 		verdict_fini(&verdict);
 		done(&reader);
 	}

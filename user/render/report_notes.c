@@ -219,11 +219,20 @@ static void append_forks(struct string *out, const struct report_recording *reco
 	}
 }
 
+/* Whether a part of the recording is outside of the time that was asked for. */
+static bool is_cut(const struct report_coverage *coverage)
+{
+	const struct recording_account *account = &coverage->account;
+
+	return coverage->from_ns > account->first_ts_ns ||
+	       (coverage->until_ns && coverage->until_ns < account->last_ts_ns);
+}
+
 const char *report_cut_sums(const struct report_recording *recording)
 {
 	const struct report_coverage *coverage = &recording->coverage;
 
-	if (!coverage->from_ns && !coverage->until_ns)
+	if (!is_cut(coverage))
 		return NULL;
 	if (coverage->copies_summed && coverage->launches_summed)
 		return "copies and launches";

@@ -443,6 +443,50 @@ static void test_a_suppressed_failure(void **state)
 	string_fini(&why);
 }
 
+/* ---- what was left, beside "nothing was found" ----------------------------------------------- */
+
+static void run_leak_without_launches_to_the_end(void)
+{
+	run_leak_without_launches();
+	exits();
+}
+
+static void assert_unfreed(void (*run)(void), const char *ops, const char *word, const char *wanted)
+{
+	const struct report_options options = { 0 };
+	struct report_reader reader;
+	struct gate gate = { 0 };
+	struct string text = { 0 };
+
+	add_word(&gate, word);
+	reader = run_program(run, ops, &options);
+	gate_append_unfreed(&text, &gate, &reader.report);
+	string_append_char(&text, '\0');
+	assert_string_equal(text.bytes, wanted);
+	string_fini(&text);
+	done(&reader);
+}
+
+#define UNFREED(size, sure) \
+	"; " size " had not been freed when processes ended, which no rule that was asked for" \
+	" calls a leak" sure ": report --fail-on left=SIZE fails for that"
+
+/* A rule that has too little confidence does call it a leak. */
+static void test_what_was_not_freed(void **state)
+{
+	void (*const leak)(void) = run_leak_without_launches_to_the_end;
+
+	(void)state;
+	assert_unfreed(run_and_exit, NULL, "leak", UNFREED("64 MiB", ""));
+	assert_unfreed(run_and_exit, NULL, "oom", "");
+	assert_unfreed(run_and_exit, NULL, "growth=1", "");
+	assert_unfreed(leak, NO_LAUNCHES, "leak-growth",
+		       UNFREED("200 MiB", " with enough confidence"));
+	assert_unfreed(leak, NO_LAUNCHES, "leak", UNFREED("200 MiB", " with enough confidence"));
+	/* What is doubtful there is no leak that was asked for. */
+	assert_unfreed(leak, NO_LAUNCHES, "unexplained-growth", UNFREED("200 MiB", ""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -454,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_suppressions),
 		cmocka_unit_test(test_the_number_of_a_failure),
 		cmocka_unit_test(test_a_suppressed_failure),
+		cmocka_unit_test(test_what_was_not_freed),
 	};
 
 	return unit_run("gate", tests);

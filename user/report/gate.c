@@ -16,8 +16,7 @@ static const char *const kind_names[GATE_KINDS_COUNT] = {
 	[GATE_NEW] = "new",   [GATE_ANY] = "any",         [GATE_LEFT] = "left",
 };
 
-/* What a report calls a leak. Growth is judged by the size that is asked for. */
-static bool is_leak(enum finding_rule rule)
+bool gate_is_leak(enum finding_rule rule)
 {
 	return finding_topic_of(rule) == FINDING_TOPIC_LEAK && rule != FINDING_GROWTH;
 }
@@ -31,7 +30,7 @@ static bool take_short_word(struct gate_condition *condition, const char *word)
 	if (!strcmp(word, "leak")) {
 		condition->is_topic = true;
 		for (rule = 0; rule < FINDING_RULES_COUNT; rule++)
-			condition->rules |= (uint64_t)is_leak(rule) << rule;
+			condition->rules |= (uint64_t)gate_is_leak(rule) << rule;
 		return true;
 	}
 	/* How sure it is concerns the cause. */

@@ -68,6 +68,9 @@ int gate_add(struct gate *gate, const char *word, uint32_t kinds, struct string 
 /* What is asked of a report if nothing is chosen, and a format needs something to say. */
 struct gate gate_default(void);
 
+/* What "leak" stands for. Growth is judged by the size that is asked for. */
+bool gate_is_leak(enum finding_rule rule);
+
 /* The smallest growth that is asked for; 0: none is. */
 uint64_t gate_growth_bytes(const struct gate *gate);
 

@@ -38,7 +38,7 @@ record_puppet() {
 	run -8 --separate-stderr report --fail-on "leak>=low" -o out.md leak.mscope
 	# In a second or two, nothing is sure.
 	run -9 --separate-stderr report --fail-on "leak-growth>=high" -o out.md leak.mscope
-	[[ $stderr == *"leak-growth could not be looked for: calls were made for less than ten times leak-time ("*"; leak-time is 1 s); add unknown=pass to let this pass, record for longer, or ask for left=SIZE or peak=SIZE"* ]]
+	[[ $stderr == *"leak-growth could not be looked for: calls were made for less than ten times leak-time ("*"; leak-time is 1 s); add unknown=pass to let this pass, let the program work for longer (more steps), or ask for left=SIZE or peak=SIZE"* ]]
 	[[ ${stderr##*$'\n'} == *": --fail-on: nothing with enough confidence was found, but not everything could be checked; the exit code is 9, and not 8"* ]]
 	# What is found counts more.
 	run -8 --separate-stderr report --fail-on "leak-growth>=high,leak-growth>=low" -o out.md leak.mscope

@@ -189,8 +189,8 @@ const char *dump_input_gate_hint(const struct gate *gate, const struct gate_resu
 		return "; record for longer, say with --warmup when the initialisation ends (1s,"
 		       " 100allocs), or add unknown=pass to let this pass";
 	if (has_thresholds && report_shortage_of(result->why) == REPORT_SHORT_OF_LEAK_TIME)
-		return "; add unknown=pass to let this pass, record for longer, or ask for"
-		       " left=SIZE or peak=SIZE, which need no such time";
+		return "; add unknown=pass to let this pass, let the program work for longer (more"
+		       " steps), or ask for left=SIZE or peak=SIZE, which need no such time";
 	return "; add unknown=pass to let this pass";
 }
 

@@ -56,6 +56,12 @@ expect() {
 			assert_equal "$(wc -l < err.txt)" 1
 		done
 	done
+	for command in who top; do
+		expect 2 '--pod: only one can be given, and "a,b" is a list; for several: run it once for each' \
+			"$MEMSCOPE" $command --pod a,b
+	done
+	expect 2 'is a list; for several: record -a, and report --by user, container or pod' \
+		"$MEMSCOPE" record --user a,b -o new.mscope -- true
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/cgroup.procs
 	expect 2 "there is no cgroup /nowhere/at/all" "$MEMSCOPE" trace --cgroup /nowhere/at/all
 	expect 2 'check takes no argument "x"; for a process, write check -p PID' "$MEMSCOPE" check x

@@ -121,6 +121,30 @@ static bool is_number(const char *word)
 	return word && *word && !word[strspn(word, "0123456789")];
 }
 
+/* Patterns and paths may have commas; of the others, no name has any. */
+static bool is_list(const struct option_row *row, const char *value)
+{
+	static const char *const names[] = { "user", "container", "pod", "namespace" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(row->name, names[i]))
+			return strchr(value, ',');
+	return false;
+}
+
+/* Of what is live, no report can be made later. */
+static int refuse_list(struct parser *parser, const struct option_row *row, const char *value)
+{
+	const bool is_live = parser->command == &who_command || parser->command == &top_command;
+
+	log_error("--%s: only one can be given, and \"%s\" is a list; for several: %s", row->name,
+		  value,
+		  is_live ? "run it once for each" :
+			    "record -a, and report --by user, container or pod");
+	return fail(parser, EXIT_USAGE);
+}
+
 /* `value`: what stands in the same word; NULL: nothing. */
 static int take_option(struct parser *parser, const struct option_row *row, const char *word,
 		       const char *value)
@@ -133,6 +157,8 @@ static int take_option(struct parser *parser, const struct option_row *row, cons
 		value = next_word(parser, word, row->argument);
 	if (row->argument && !value && !option_may_lack_value(row))
 		return -1;
+	if (value && row->parse == option_once && is_list(row, value))
+		return refuse_list(parser, row, value);
 	if (row->parse(row, value, parser->settings))
 		return fail(parser, EXIT_USAGE);
 	/* As `pidof` prints them. */
@@ -335,18 +361,6 @@ int option_file(const struct option_row *row, const char *value, void *settings)
 	return -EINVAL;
 }
 
-/* Patterns and paths may have commas; of the others, no name has any. */
-static bool is_list(const struct option_row *row, const char *value)
-{
-	static const char *const names[] = { "user", "container", "pod", "namespace" };
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(row->name, names[i]))
-			return strchr(value, ',');
-	return false;
-}
-
 /* Of two, the last would be taken, and what is shown would be another choice than was asked for. */
 int option_once(const struct option_row *row, const char *value, void *settings)
 {
@@ -354,10 +368,6 @@ int option_once(const struct option_row *row, const char *value, void *settings)
 
 	if (given)
 		log_error("--%s: only one can be given: %s or %s", row->name, given, value);
-	else if (is_list(row, value))
-		log_error("--%s: only one can be given, and \"%s\" is a list; for several: record"
-			  " -a, and report --by user, container or pod",
-			  row->name, value);
 	else
 		return option_file(row, value, settings);
 	return -EINVAL;

@@ -197,6 +197,25 @@ puppet_says() {
 SPELLED='([.frames[]?.function | select(. == "one" or . == "zero")] | reverse | map(if . == "one" then 1 else 0 end) |
 	reduce .[] as $bit (0; . * 2 + $bit))'
 
+# How many allocations of the workload `patterns` have the stack that their size says, in the ring; how many
+# another, or none.
+counted() {
+	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
+	/usr/bin/python3 - <<'PYTHON'
+import json
+spelled, counts = {}, {"right": 0, "wrong": 0, "unknown": 0}
+for line in open("events.jsonl"):
+    event = json.loads(line)
+    if event.get("type") == "stack":
+        names = [frame["function"] for frame in event["frames"] if frame and frame["function"] in ("one", "zero")]
+        spelled[event["stack_id"]] = int("0" + "".join("1" if name == "one" else "0" for name in reversed(names)), 2)
+    elif event.get("op") == "alloc" and event["comm"].startswith("pattern-"):
+        number = spelled.get(event["stack_id"])
+        counts["unknown" if number is None else "right" if event["size_bytes"] == 16 * (number + 1) else "wrong"] += 1
+print(json.dumps(counts))
+PYTHON
+}
+
 @test "more stacks than there is room for: what is not live gives way, and none is taken for another" {
 	metric() {
 		ask /metrics | awk -v name="memscope_agent_$1" 'index($1, name) == 1 { print $2 }'
@@ -230,21 +249,43 @@ SPELLED='([.frames[]?.function | select(. == "one" or . == "zero")] | reverse | 
 	diff -u expected.txt sites.txt
 	assert_equal "$(jq -c '.sites | [.more_live_bytes, .without_stack_live_bytes]' process.json)" '[0,0]'
 	# In the recording, too.
-	"$MEMSCOPE" export -f ndjson state/ring/*.mscope > events.jsonl
-	/usr/bin/python3 - > counts.txt <<'PYTHON'
-import json
-spelled, counts = {}, {"right": 0, "wrong": 0, "unknown": 0}
-for line in open("events.jsonl"):
-    event = json.loads(line)
-    if event.get("type") == "stack":
-        names = [frame["function"] for frame in event["frames"] if frame and frame["function"] in ("one", "zero")]
-        spelled[event["stack_id"]] = int("0" + "".join("1" if name == "one" else "0" for name in reversed(names)), 2)
-    elif event.get("op") == "alloc" and event["comm"].startswith("pattern-"):
-        number = spelled.get(event["stack_id"])
-        counts["unknown" if number is None else "right" if event["size_bytes"] == 16 * (number + 1) else "wrong"] += 1
-print(json.dumps(counts))
-PYTHON
+	counted > counts.txt
 	jq -e '.right > 40000 and .wrong == 0' counts.txt || fail "$(cat counts.txt)"
+}
+
+@test "stacks that the kernel side has no room for come again and again: their ids do not pile up" {
+	local from i
+
+	cp "$WORKLOADS/patterns" "pattern-$$"
+	RING=--ring=64M agent_start --allow "comm=pattern-$$"
+	mkfifo commands
+	"./pattern-$$" < commands > patterns.out &
+	PROGRAM_PID=$!
+	exec 8> commands
+	sleep 2 # its code is looked at
+	# Each part of these is gone from the kernel side when it comes again.
+	for i in {1..60}; do
+		from=$(((i - 1) % 5 * 4000))
+		echo "$from $((from + 4000))" >&8
+		wait_for '[ "$(grep -c done patterns.out)" = '"$i"' ]' 1200
+		[ "$i" -lt 18 ] || { fresh; fresh; }
+		! grep -q "ids of stacks that had others before are given up" agent.err || break
+	done
+	[ "$i" -lt 60 ]
+	# These the kernel side still knows, by ids that were given up.
+	echo "$((from + 3000)) $((from + 4000))" >&8
+	wait_for '[ "$(grep -c done patterns.out)" = '"$((i + 1))"' ]' 1200
+	fresh
+	exec 8>&-
+	wait "$PROGRAM_PID"
+	agent_stop
+	counted > counts.txt
+	# What was on its way when they were has no stack.
+	jq -e '.right > 80000 and .wrong == 0' counts.txt || fail "$(cat counts.txt)"
+	jq -r 'select(.op == "alloc") | .stack_id' events.jsonl | tail -1000 > last.txt
+	assert_equal "$(grep -c null last.txt || true)" 0
+	jq -r 'select(.type == "stack") | .stack_id' events.jsonl | sort -u > stacks.txt
+	assert_equal "$(sort -u last.txt | comm -23 - stacks.txt)" ""
 }
 
 @test "without stacks, none are recorded" {

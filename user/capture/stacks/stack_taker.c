@@ -166,11 +166,6 @@ void stack_taker_refresh(struct stack_taker *taker)
 			look(taker, taker->processes[i]);
 }
 
-void stack_taker_rest(struct stack_taker *taker)
-{
-	modules_rest(&taker->modules, clock_monotonic_ns());
-}
-
 static void process_free(struct stack_taker *taker, struct process *process)
 {
 	stack_ids_forget(&taker->ids, &process->shared);
@@ -386,17 +381,6 @@ static enum python_stack_part part_of(const struct ms_stack_frame *frame, void *
 				    python_stack_part_of(taker->name.bytes, range->module->path);
 }
 
-static bool is_hidden(const struct stack_taker *taker, const struct ms_event *event,
-		      const struct ms_stack_frame *frame)
-{
-	const struct python_code *code =
-		frame->kind == MS_FRAME_PYTHON ?
-			pythons_code(taker->options.pythons, event, frame) :
-			NULL;
-
-	return code && python_code_is_own(code);
-}
-
 /* Whether the program has said in the meantime what the code is. */
 static bool has_name_now(struct process *process, const struct ms_stack_frame *from, uint64_t back)
 {
@@ -520,7 +504,7 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 		const struct ms_stack_frame *frame = &frames[order[i]];
 		const size_t room = frame_ids_room(put, count - i - 1);
 
-		if (is_hidden(taker, &record->event, frame))
+		if (pythons_hide(taker->options.pythons, &record->event, frame))
 			continue;
 		if (frame->kind == MS_FRAME_PYTHON)
 			ids[put++] = id_of_python(taker, &record->event, frame, &err);
@@ -539,16 +523,31 @@ uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id)
 	return stack_ids_find(&taker->ids, id);
 }
 
-void stack_taker_keep(struct stack_taker *taker, const struct stacks *stacks)
+/* From now on, the kernel side gives each stack that comes a new id. */
+static void renew_ids(struct stack_taker *taker)
 {
 	size_t i;
 
 	for (i = 0; i < taker->count; i++)
 		stack_ids_forget(&taker->ids, &taker->processes[i]->shared);
 	++*taker->options.generation;
+}
+
+void stack_taker_keep(struct stack_taker *taker, const struct stacks *stacks)
+{
+	renew_ids(taker);
 	stack_ids_keep(&taker->ids, &stacks->stack_places);
 	taker->frame_ids_gone =
 		taker->frame_ids - frame_ids_keep(&taker->frames, &stacks->frame_places);
+}
+
+void stack_taker_rest(struct stack_taker *taker)
+{
+	modules_rest(&taker->modules, clock_monotonic_ns());
+	if (taker->ids.others.count <= STACK_IDS_MOST)
+		return;
+	log_debug("%zu ids of stacks that had others before are given up", taker->ids.others.count);
+	renew_ids(taker);
 }
 
 uint64_t stack_taker_cpu_ns(const struct stack_taker *taker)

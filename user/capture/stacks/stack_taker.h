@@ -71,7 +71,11 @@ uint32_t stack_taker_id(const struct stack_taker *taker, uint32_t id);
  */
 void stack_taker_keep(struct stack_taker *taker, const struct stacks *stacks);
 
-/* To be called about once a second: lets go of files that no process has mapped any more. */
+/*
+ * To be called about once a second: lets go of files that no process has mapped any more, and of
+ * ids, if there are too many: the kernel side, which knows fewer stacks than programs have, gives
+ * one that comes again another id.
+ */
 void stack_taker_rest(struct stack_taker *taker);
 
 /* CPU time of the processes that read files, nanoseconds; 0 without a taker. */

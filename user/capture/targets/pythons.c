@@ -119,3 +119,12 @@ const struct python_code *pythons_code(const struct pythons *pythons, const stru
 	return python_codes_find(&pythons->codes, event->pid, event->start_ns, frame->address,
 				 frame->check);
 }
+
+bool pythons_hide(const struct pythons *pythons, const struct ms_event *event,
+		  const struct ms_stack_frame *frame)
+{
+	const struct python_code *code =
+		frame->kind == MS_FRAME_PYTHON ? pythons_code(pythons, event, frame) : NULL;
+
+	return code && python_code_is_own(code);
+}

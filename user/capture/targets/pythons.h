@@ -48,4 +48,8 @@ void pythons_forget(struct pythons *pythons, pid_t pid);
 const struct python_code *pythons_code(const struct pythons *pythons, const struct ms_event *event,
 				       const struct ms_stack_frame *frame);
 
+/* Whether a frame is one that the interpreter has put in (python_code_is_own()). */
+bool pythons_hide(const struct pythons *pythons, const struct ms_event *event,
+		  const struct ms_stack_frame *frame);
+
 #endif /* MEMSCOPE_CAPTURE_TARGETS_PYTHONS_H */

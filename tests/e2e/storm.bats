@@ -27,7 +27,8 @@ assert_storm() {
 	read -r -a held <<< "${STORM[$1]}"
 	assert_equal "$1: $(at "$1" '.driver | [.device.live_bytes, .device.live_objects, .host.live_bytes, (.ranges |
 		.external, .external_bytes, .mapped, .mapped_bytes, .managed, .managed_bytes), (.devices |
-		(0, 1) as $device | map(select(.device == $device).bytes) | add // 0)] | join(" ")')" "$1: \"${held[*]:0:11}\""
+		((0, 1) as $device | map(select(.device == $device).bytes) | add // 0),
+		((0, 1) as $device | map(select(.device == $device).objects) | add // 0))] | join(" ")')" "$1: \"${held[*]:0:13}\""
 }
 
 # begin_storm IOCTLS: of each thread in a round. Children are followed.
@@ -71,7 +72,7 @@ assert_records() {
 		esac
 		storm_says $line
 		if [ $line = close ]; then
-			assert_equal "${SAID:0:22}" "0 0 0 0 0 0 0 0 0 0 0 "
+			assert_equal "${SAID:0:26}" "0 0 0 0 0 0 0 0 0 0 0 0 0 "
 			wait_for '[ "$(grep -c "a file of the driver is closed" record.err)" -ge 2 ]'
 			"$MEMSCOPE" mark -q "step-$((MOMENTS - 1))"
 		fi
@@ -83,8 +84,8 @@ assert_records() {
 		assert_storm "$i"
 	done
 	read -r -a said <<< "$SAID"
-	[ "${said[11]}" -ge 100000 ]
-	assert_records "${said[12]}"
+	[ "${said[13]}" -ge 100000 ]
+	assert_records "${said[14]}"
 	# What has come to a child by a file counts there as another process' memory, once.
 	"$MEMSCOPE" report -f json --to=mark:step-79 run.mscope > report.json
 	valid report report.json

@@ -6,9 +6,9 @@
  * is mapped there on one device or on both. A round begins with each line of standard input and
  * ends with what is held then, of memory of the device, of the host, ranges for objects, what is
  * mapped, managed ranges, and memory of each device that has a thread's object for it as its
- * parent: "BYTES OBJECTS HOST-BYTES RANGES BYTES MAPPED BYTES MANAGED BYTES FIRST SECOND IOCTLS
- * RECORDS". RECORDS: an ioctl that maps on both devices is two. Some lines are something
- * else than a round:
+ * parent: "BYTES OBJECTS HOST-BYTES RANGES BYTES MAPPED BYTES MANAGED BYTES FIRST SECOND OBJECTS
+ * OBJECTS IOCTLS RECORDS". RECORDS: an ioctl that maps on both devices is two. Some lines are
+ * something else than a round:
  *
  *   import       a child is handed a device's file, and one that stands for a dma-buf, and has by
  *                each a name of memory of its parent. It says "child PID", waits for a line, and
@@ -275,7 +275,7 @@ static void *work(void *own)
 
 struct held {
 	uint64_t bytes, objects, host, ranges, range_bytes, mapped, mapped_bytes, managed,
-		managed_bytes, on_device[DEVICES], ioctls, records;
+		managed_bytes, on_device[DEVICES], objects_on_device[DEVICES], ioctls, records;
 };
 
 static void add(struct held *held, const struct worker *worker, int i)
@@ -285,6 +285,7 @@ static void add(struct held *held, const struct worker *worker, int i)
 	} else if (worker->devices[i]) {
 		held->bytes += worker->bytes[i];
 		held->on_device[worker->devices[i] - 1] += worker->bytes[i];
+		held->objects_on_device[worker->devices[i] - 1]++;
 		held->objects++;
 	}
 	held->ranges += !!worker->ranges[i];

@@ -246,6 +246,18 @@ int32_t driver_devices_next(const struct process *process, int32_t device)
 	return next;
 }
 
+uint64_t driver_devices_objects(const struct process *process, int32_t device)
+{
+	const struct driver_objects *objects = &process->driver;
+	uint64_t count = 0;
+	size_t i;
+
+	for (i = 0; i < objects->groups_count; i++)
+		if (objects->groups[i].device == device)
+			count += objects->groups[i].live_count;
+	return count;
+}
+
 uint64_t driver_devices_bytes(const struct process *process, int32_t device,
 			      uint64_t causes[DRIVER_CAUSES_COUNT])
 {

@@ -43,6 +43,9 @@ void driver_devices_fini(struct driver_objects *objects);
  */
 int32_t driver_devices_next(const struct process *process, int32_t device);
 
+/* How many objects of the device's memory these are. */
+uint64_t driver_devices_objects(const struct process *process, int32_t device);
+
 /* How much that is, in all and by causes. */
 uint64_t driver_devices_bytes(const struct process *process, int32_t device,
 			      uint64_t causes[DRIVER_CAUSES_COUNT]);

@@ -46,6 +46,7 @@ static void put_driver_device(struct json *json, const struct process *process, 
 	json_open(json, '{');
 	json_put_if(json, "device", device >= 0, (uint64_t)device);
 	json_put_u64(json, "bytes", driver_devices_bytes(process, device, causes));
+	json_put_u64(json, "objects", driver_devices_objects(process, device));
 	json_name(json, "causes");
 	json_open(json, '{');
 	for (i = 0; i < DRIVER_CAUSES_COUNT; i++)

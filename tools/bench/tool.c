@@ -49,9 +49,7 @@ static void *read_rings(void *context)
 /* So that stacks can be walked. Names are not looked for. */
 static void open_stacks(struct tool *tool, const struct programs_options *options, pid_t pid)
 {
-	const struct stack_taker_options taker = {
-		.ranges_fd = programs_stack_ranges_fd(tool->programs),
-		.tables_fd = programs_unwind_tables_fd(tool->programs),
+	struct stack_taker_options taker = {
 		.table_bytes = 64 << 20,
 		.map_files = true,
 		.native = true,
@@ -62,6 +60,7 @@ static void open_stacks(struct tool *tool, const struct programs_options *option
 	tool->stacks = NULL;
 	if (!options->stack_ops)
 		return;
+	taker.generation = programs_stacks(tool->programs, &taker.ranges_fd, &taker.tables_fd);
 	err = stack_taker_open(&tool->stacks, &taker);
 	if (err)
 		bench_die("preparing for stacks", err);

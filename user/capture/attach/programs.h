@@ -112,10 +112,10 @@ struct merge *programs_merge(struct programs *programs);
 int programs_launch_counts_fd(const struct programs *programs);
 const __u64 *programs_launch_keys(const struct programs *programs);
 
-/* Maps by which the kernel side walks stacks: capture/stacks/stack_taker.h. */
 /*
- * The maps ms_stack_ranges and ms_unwind_tables; and where the generation of stacks is: whenever it
- * becomes another one, the kernel side reports each stack anew, with another id.
+ * Maps by which the kernel side walks stacks (capture/stacks/stack_taker.h): ms_stack_ranges and
+ * ms_unwind_tables; and where the generation of stacks is: whenever it becomes another one, the
+ * kernel side reports each stack anew, with another id.
  */
 __u32 *programs_stacks(const struct programs *programs, int *ranges_fd, int *tables_fd);
 

@@ -55,6 +55,18 @@ void stack_tally_add(struct stack_tally *tally, uint32_t stack, uint64_t amount)
 	add_part(tally, stack, amount);
 }
 
+/* No stack lacks more than all of them together: the whole that is in no part. */
+static void bound_missing(struct stack_tally *tally)
+{
+	uint64_t rest = tally->whole;
+	size_t i;
+
+	for (i = 0; i < STACK_TALLY_SLOTS; i++)
+		rest -= tally->parts[i] < rest ? tally->parts[i] : rest;
+	if (tally->missing > rest)
+		tally->missing = rest;
+}
+
 void stack_tally_remove(struct stack_tally *tally, uint32_t stack, uint64_t amount)
 {
 	size_t i;
@@ -67,6 +79,8 @@ void stack_tally_remove(struct stack_tally *tally, uint32_t stack, uint64_t amou
 		if (!tally->parts[i])
 			tally->stacks[i] = 0;
 	}
+	if (tally->missing)
+		bound_missing(tally);
 }
 
 void stack_tally_merge(struct stack_tally *tally, const struct stack_tally *other)

@@ -23,7 +23,10 @@ struct stack_tally {
 /* `stack` 0: not known. */
 void stack_tally_add(struct stack_tally *tally, uint32_t stack, uint64_t amount);
 
-/* Takes back what was added; what a stack has here stays no more than what it has in truth. */
+/*
+ * Takes back what was added; what a stack has here stays no more than what it has in truth. What
+ * is gone lacks nowhere: stacks that come and go leave no `missing` behind.
+ */
 void stack_tally_remove(struct stack_tally *tally, uint32_t stack, uint64_t amount);
 
 /* Adds all of another. */

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
+
 #include "elf_image.h"
 
 #include "capture/attach/library.h"
@@ -62,6 +64,39 @@ static void test_functions_are_in_the_order_of_their_probes(void **state)
 	assert_ptr_equal(again, library);
 	library_cache_fini(&cache);
 	close(fd);
+}
+
+/* There are millions in months: only what was found in the newest is kept. */
+static void test_files_without_anything_to_probe(void **state)
+{
+	struct library_cache cache = { 0 };
+	const struct library *library;
+	int fd = open("/bin/true", O_RDONLY | O_CLOEXEC), text = elf_image_file();
+	uint64_t key;
+
+	(void)state;
+	assert_int_equal(write(text, "text", 4), 4);
+	assert_int_equal(library_load(&cache, fd, "/some/where/libplain.so", &library), 0);
+	assert_true(library->readable);
+	assert_int_equal(library_load(&cache, text, "/some/text", &library), 0);
+	assert_false(library->readable);
+	assert_string_equal(library->name, "text");
+	/* It is not read again. */
+	assert_int_equal(library_load(&cache, fd, "/else/where", &library), 0);
+	assert_true(library->readable);
+	assert_int_equal(library->points_count, 0);
+	assert_string_equal(library->path, "/else/where");
+	assert_int_equal(cache.plain.known.count, 2);
+	assert_int_equal(cache.count, 0);
+	for (key = 1; key <= PLAIN_FILES_MOST; key++)
+		plain_files_add(&cache.plain, key, 0);
+	assert_int_equal(cache.plain.known.count, PLAIN_FILES_MOST);
+	assert_non_null(plain_files_find(&cache.plain, PLAIN_FILES_MOST));
+	assert_int_equal(library_load(&cache, fd, "/else/where", &library), 0);
+	assert_true(library->readable);
+	library_cache_fini(&cache);
+	close(fd);
+	close(text);
 }
 
 /* On btrfs and overlayfs, maps(5) has another device than fstat(2). */
@@ -168,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_in_the_order_of_their_probes),
+		cmocka_unit_test(test_files_without_anything_to_probe),
 		cmocka_unit_test(test_a_mapping_is_known_by_its_name_if_its_device_is_another),
 #ifdef __x86_64__
 		cmocka_unit_test(test_a_frameworks_function_is_probed_where_it_is_cheap),

@@ -45,6 +45,9 @@ void library_cache_fini(struct library_cache *cache)
 	for (i = 0; i < cache->count; i++)
 		library_free(cache->libraries[i]);
 	free(cache->libraries);
+	plain_files_fini(&cache->plain);
+	if (cache->last_plain)
+		library_free(cache->last_plain);
 	free(cache->names);
 	if (cache->kept)
 		file_cache_close(cache->kept);
@@ -526,11 +529,41 @@ const struct library *library_find(const struct library_cache *cache,
 	return NULL;
 }
 
+static bool is_plain(const struct library *library)
+{
+	return !library->points_count && !library->frameworks_count && !library->asks_count &&
+	       !library->markers_count && !library->ioctl_offset && !library->ioctl_stub_offset &&
+	       !library->new.count;
+}
+
+static void keep_plain(struct library_cache *cache, uint64_t key, struct library *library)
+{
+	plain_files_add(&cache->plain, key,
+			library->has_symbols | library->readable << 1 | library->go << 2);
+	if (cache->last_plain)
+		library_free(cache->last_plain);
+	cache->last_plain = library;
+}
+
+static int read_library(struct library *library, int fd, const struct library_cache *cache,
+			uint64_t key)
+{
+	const uint64_t *flags = plain_files_find(&cache->plain, key);
+
+	if (!flags)
+		return read_functions(library, fd, cache);
+	library->has_symbols = *flags & 1; /* as keep_plain() puts them */
+	library->readable = *flags >> 1 & 1;
+	library->go = *flags >> 2 & 1;
+	return 0;
+}
+
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **result)
 {
 	struct library *library;
 	struct stat status;
+	uint64_t key;
 	int err;
 
 	if (fstat(fd, &status))
@@ -551,12 +584,16 @@ int library_load(struct library_cache *cache, int fd, const char *path,
 	library = library_new(&status, path);
 	if (!library)
 		return -ENOMEM;
-	err = read_functions(library, fd, cache);
+	key = plain_files_key(&status);
+	err = read_library(library, fd, cache, key);
 	if (err) {
 		library_free(library);
 		return err;
 	}
-	cache->libraries[cache->count++] = library;
+	if (is_plain(library))
+		keep_plain(cache, key, library);
+	else
+		cache->libraries[cache->count++] = library;
 	*result = library;
 	return 0;
 }

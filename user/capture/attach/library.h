@@ -17,6 +17,7 @@
 #include "capture/file_cache.h"
 #include "event/framework.h"
 #include "host/proc.h"
+#include "capture/attach/plain_files.h"
 #include "elf/prologue.h"
 
 /*
@@ -79,8 +80,10 @@ struct library {
 };
 
 struct library_cache {
-	struct library **libraries;
+	struct library **libraries; /* in which there is something to probe */
 	size_t count, capacity;
+	struct plain_files plain;   /* the other files */
+	struct library *last_plain; /* as which the last of these was given away */
 	bool nops; /* this kernel emulates nops of several bytes (FEATURE_UPROBE_NOPS) */
 	const struct marker_rows *markers; /* that are looked for; NULL: none */
 	struct wanted_names *names;        /* NULL until there is a file */
@@ -98,7 +101,8 @@ void library_cache_fini(struct library_cache *cache);
 /*
  * The library behind an open file, read now if it is new. `path` is for messages. Returns 0 or
  * -errno (-ENODEV: no regular file); `*library` belongs to the cache. A file without any function
- * of the table, or that is no ELF file, is a library with no points.
+ * of the table, or that is no ELF file, is a library with no points; if there is nothing else in it
+ * to probe, it is there until the next such file is loaded.
  */
 int library_load(struct library_cache *cache, int fd, const char *path,
 		 const struct library **library);

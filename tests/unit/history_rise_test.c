@@ -156,6 +156,52 @@ static void who_holds_more_and_more(void **unused)
 	history_usage_fini(&usage);
 }
 
+/* A process that comes when there is no row left for it, and its row's name is "(others)". */
+static void of_others_nothing_is_said(void **unused)
+{
+	static struct history_process crowd[50000]; /* as many as have rows */
+	static struct history_memory memory[50000];
+	const struct history_process late = { .pid = 50001, .name = "late", .user = "bob" };
+	struct history_database *database = history_database_open(&options);
+	struct history_memory leak = { .space = "device", .on_device = 1 };
+	struct history_batch batch = {
+		.start_ms = WALL_S * 1000,
+		.ms = 10000,
+		.boot = "a boot",
+		.processes = crowd,
+		.memory = memory,
+		.processes_count = 50000,
+		.memory_count = 50000,
+	};
+	struct history_usage usage;
+	struct rise_found rise;
+	uint32_t i;
+
+	(void)unused;
+	assert_non_null(database);
+	for (i = 0; i < 50000; i++) {
+		crowd[i] = (struct history_process){ .pid = i + 1, .name = "a", .user = "bob" };
+		memory[i] = leak;
+		memory[i].process = i;
+		memory[i].held = (struct history_held){ 10000, MIB, MIB, MIB * 10000 };
+	}
+	assert_int_equal(history_database_put(database, &batch), 0);
+	batch.processes = &late;
+	batch.memory = &leak;
+	batch.processes_count = batch.memory_count = 1;
+	for (i = 1; i < INTERVALS; i++) {
+		batch.start_ms = (WALL_S + 10 * i) * 1000;
+		leak.held = (struct history_held){ 10000, leaks(i), leaks(i), leaks(i) * 10000 };
+		assert_int_equal(history_database_put(database, &batch), 0);
+	}
+	history_database_close(database);
+	usage = query(HISTORY_BY_PROCESS, INTERVALS);
+	assert_int_equal(usage.rows_count, 50001);
+	assert_string_equal(usage.rows[0].name, HISTORY_OTHERS);
+	assert_false(rise_find(&usage.rows[0].rise, &rise));
+	history_usage_fini(&usage);
+}
+
 /* In the last five intervals, of a part that is not whole. */
 static void what_is_given_back(void **unused)
 {
@@ -238,13 +284,49 @@ static void it_is_said(void **unused)
 	}
 }
 
+/* Two are found, and one is shown. */
+static void no_more_are_shown_than_asked_for(void **unused)
+{
+	const struct history_query by_process = { .by = HISTORY_BY_PROCESS };
+	const struct document_text_options plain = { .width = 200 };
+	struct history_usage usage;
+	struct history_view view = { .query = &by_process, .usage = &usage, .top = 1 };
+	struct document_text text;
+	struct string out = { 0 };
+	const char *table;
+
+	(void)unused;
+	write_history(INTERVALS);
+	usage = query(HISTORY_BY_PROCESS, 195);
+	document_text_init(&text, &out, view.top, &plain);
+	history_append_text(&text.document, &view);
+	document_text_fini(&text);
+	string_append_char(&out, '\0');
+	table = strstr(out.bytes, "Held more and more:\n");
+	assert_non_null(table);
+	assert_non_null(strstr(table, "  1 more.\n"));
+	table = strstr(table, "a <process>");
+	assert_non_null(table);
+	assert_null(strstr(table + 1, "a <process>"));
+	string_fini(&out);
+	history_append_json(&out, &view);
+	string_append_char(&out, '\0');
+	table = strstr(out.bytes, "\"finding\":\"growth\"");
+	assert_non_null(table);
+	assert_null(strstr(table + 1, "\"finding\":\"growth\""));
+	string_fini(&out);
+	history_usage_fini(&usage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(who_holds_more_and_more),
+		TEST(of_others_nothing_is_said),
 		TEST(what_is_given_back),
 		cmocka_unit_test(parts_grow_with_the_time),
 		TEST(it_is_said),
+		TEST(no_more_are_shown_than_asked_for),
 	};
 
 	return unit_run("history_rise", tests);

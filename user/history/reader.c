@@ -274,6 +274,13 @@ static int close_interval(const struct look_up *look_up, struct history_row *row
 	return 0;
 }
 
+/* Whether it is one process's: not that of a group, nor of all for which there is no place. */
+static bool is_one_process(const struct look_up *look_up, const struct history_row *row)
+{
+	return look_up->query->by == HISTORY_BY_PROCESS &&
+	       (size_t)(row - look_up->usage->rows) < ROWS_MOST;
+}
+
 /* Something in that interval is added to the row. */
 static int open_interval(const struct look_up *look_up, struct history_row *row, uint64_t start_s)
 {
@@ -283,7 +290,7 @@ static int open_interval(const struct look_up *look_up, struct history_row *row,
 		err = close_interval(look_up, row);
 		/* In its first and last interval, a process begins and ends, with nothing. */
 		if (row->end_s && row->open.start_s != row->first_s && !look_up->pointing &&
-		    look_up->query->by == HISTORY_BY_PROCESS)
+		    is_one_process(look_up, row))
 			rise_note(&row->rise, row->open.start_s, row->end_s, row->open.min_bytes);
 		row->open.start_s = start_s;
 		row->open.min_bytes = row->open.max_bytes = row->open.byte_ms = 0;

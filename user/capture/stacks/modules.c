@@ -170,7 +170,6 @@ static uint64_t identity_of(uint64_t dev, uint64_t inode, int fd)
 static struct module *module_new(int fd, char *path, uint64_t dev, uint64_t inode)
 {
 	struct module *module = calloc(1, sizeof(*module));
-	struct stat status;
 
 	if (!module || !path) {
 		if (fd >= 0)
@@ -186,8 +185,6 @@ static struct module *module_new(int fd, char *path, uint64_t dev, uint64_t inod
 	module->path = path;
 	module->identity = identity_of(dev, inode, fd);
 	module->unused_ns = clock_monotonic_ns();
-	if (module->fd >= 0 && !fstat(module->fd, &status))
-		module->size_bytes = status.st_size;
 	if (module->fd >= 0 && elf_image_read(&module->image, module->fd))
 		module->image = (struct elf_image){ 0 };
 	return module;
@@ -201,7 +198,20 @@ static struct module *find(const struct modules *modules, uint64_t dev, uint64_t
 	return module && module->dev == dev && module->inode == inode ? module : NULL;
 }
 
-/* A number for one more; 0: there is none, or no memory. */
+/* Before a file is opened in vain. */
+static bool has_number(struct modules *modules)
+{
+	if (modules->count + 1 < MS_UNWIND_TABLES || table_store_has_free_number(modules->tables))
+		return true;
+	if (!modules->said_full)
+		log_warning("traced processes have mapped more than %u files at once: call stacks"
+			    " end where they come to one of the others",
+			    MS_UNWIND_TABLES - 1);
+	modules->said_full = true;
+	return false;
+}
+
+/* There is one. Returns 0 without memory. */
 static uint32_t take_number(struct modules *modules)
 {
 	const uint32_t free = table_store_free_number(modules->tables);
@@ -210,14 +220,6 @@ static uint32_t take_number(struct modules *modules)
 		modules->forgotten--;
 		return free;
 	}
-	if (modules->count + 1 >= MS_UNWIND_TABLES) {
-		if (!modules->said_full)
-			log_warning("traced processes have mapped more than %u files at once: call"
-				    " stacks end where they come to one of the others",
-				    MS_UNWIND_TABLES - 1);
-		modules->said_full = true;
-		return 0;
-	}
 	if (memory_grow((void **)&modules->list, &modules->capacity, modules->count + 1,
 			sizeof(*modules->list)))
 		return 0;
@@ -225,7 +227,7 @@ static uint32_t take_number(struct modules *modules)
 	return (uint32_t)modules->count;
 }
 
-/* NULL stays NULL; without a number there is no module. */
+/* There is a number for it. NULL stays NULL. */
 static struct module *add(struct modules *modules, struct module *module)
 {
 	const uint32_t number = module ? take_number(modules) : 0;
@@ -254,12 +256,10 @@ static void disown(struct modules *modules, struct module *module)
 	module->unused_ns = 0;
 }
 
-/* Returns whether the file is what it was. Takes the descriptor. */
+/* Returns whether the file is what it was: then the descriptor is the module's. */
 static bool wake(struct modules *modules, struct module *module, int fd)
 {
 	if (identity_of(module->dev, module->inode, fd) != module->identity) {
-		if (fd >= 0)
-			close(fd);
 		disown(modules, module);
 		return false;
 	}
@@ -275,13 +275,18 @@ static struct module *find_or_add(struct modules *modules, pid_t pid,
 				  const struct proc_mapping *mapping)
 {
 	struct module *module = find(modules, mapping->dev, mapping->inode);
+	int fd;
 
-	if (module && !module->rests)
+	if (module ? !module->rests : !has_number(modules))
 		return module;
-	if (module && wake(modules, module, file_open_mapping(pid, mapping, modules->map_files)))
+	fd = file_open_mapping(pid, mapping, modules->map_files);
+	if (module && wake(modules, module, fd))
 		return module;
-	return add(modules, module_new(file_open_mapping(pid, mapping, modules->map_files),
-				       path_of(mapping), mapping->dev, mapping->inode));
+	if (has_number(modules))
+		return add(modules, module_new(fd, path_of(mapping), mapping->dev, mapping->inode));
+	if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 struct module *modules_of(struct modules *modules, pid_t pid, const struct proc_mapping *mapping)
@@ -303,7 +308,8 @@ void modules_expect(struct modules *modules, int fd, const char *path)
 {
 	struct stat status;
 
-	if (fstat(fd, &status) || find(modules, status.st_dev, status.st_ino))
+	if (fstat(fd, &status) || find(modules, status.st_dev, status.st_ino) ||
+	    !has_number(modules))
 		return;
 	add(modules,
 	    module_new(fcntl(fd, F_DUPFD_CLOEXEC, 0), strdup(path), status.st_dev, status.st_ino));

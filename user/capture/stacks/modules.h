@@ -24,12 +24,11 @@
 
 struct module {
 	uint64_t dev, inode;
-	uint64_t size_bytes; /* of the file; with these it is the same */
-	uint32_t number;     /* of its table, from 1 on */
-	uint32_t serial;     /* by which a reader of lines knows it: no other has had it */
-	uint64_t identity;   /* a hash: the same file that was not changed has the same */
-	size_t users;        /* mappings of processes that are traced */
-	uint64_t unused_ns;  /* since when there are none, by CLOCK_MONOTONIC */
+	uint32_t number;    /* of its table, from 1 on */
+	uint32_t serial;    /* by which a reader of lines knows it: no other has had it */
+	uint64_t identity;  /* a hash: the same file that was not changed has the same */
+	size_t users;       /* mappings of processes that are traced */
+	uint64_t unused_ns; /* since when there are none, by CLOCK_MONOTONIC */
 	bool rests;
 	int fd;     /* negative: it could not be opened, or rests */
 	char *path; /* as the process sees it that had it first */

@@ -395,6 +395,16 @@ uint32_t table_store_free_number(struct table_store *store)
 	return number;
 }
 
+bool table_store_has_free_number(struct table_store *store)
+{
+	bool found;
+
+	pthread_mutex_lock(&store->lock);
+	found = store->free_count;
+	pthread_mutex_unlock(&store->lock);
+	return found;
+}
+
 bool table_store_is_nearly_full(struct table_store *store)
 {
 	bool full;

@@ -44,8 +44,9 @@ int table_store_add(struct table_store *store, uint32_t number, int fd);
  * tables are being made.
  */
 int table_store_remove(struct table_store *store, uint32_t number);
-/* A number whose table has gone, and may be added again; 0: there is none. */
+/* Takes a number whose table has gone, and which may be added again; 0: there is none. */
 uint32_t table_store_free_number(struct table_store *store);
+bool table_store_has_free_number(struct table_store *store);
 /* Whether three quarters of the memory for tables are used. */
 bool table_store_is_nearly_full(struct table_store *store);
 

@@ -66,6 +66,8 @@ struct command {
 	const struct option_row *options;    /* ends with a row without a name */
 	const struct command_choice *choice; /* NULL: none */
 	bool starts_command;                 /* its first operand and all behind it are one */
+	/* What to do for several where one can be given; NULL: record, and a report by them. */
+	const char *several;
 	/* argv[0] is the command's name; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

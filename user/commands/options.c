@@ -133,15 +133,12 @@ static bool is_list(const struct option_row *row, const char *value)
 	return false;
 }
 
-/* Of what is live, no report can be made later. */
 static int refuse_list(struct parser *parser, const struct option_row *row, const char *value)
 {
-	const bool is_live = parser->command == &who_command || parser->command == &top_command;
+	const char *several = parser->command->several;
 
 	log_error("--%s: only one can be given, and \"%s\" is a list; for several: %s", row->name,
-		  value,
-		  is_live ? "run it once for each" :
-			    "record -a, and report --by user, container or pod");
+		  value, several ? several : "record -a, and report --by user, container or pod");
 	return fail(parser, EXIT_USAGE);
 }
 

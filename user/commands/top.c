@@ -200,6 +200,7 @@ static int top(int argc, char **argv)
 
 const struct command top_command = {
 	.name = "top",
+	.several = "run it once for each",
 	.summary = "Show which processes hold GPU memory, again and again",
 	.synopsis = "[OPTIONS] -p PID[,PID...] | -a | --cgroup PATH\n"
 		    "[OPTIONS] [--] COMMAND [ARGUMENT...]\n"

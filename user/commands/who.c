@@ -330,6 +330,7 @@ static int who(int argc, char **argv)
 
 const struct command who_command = {
 	.name = "who",
+	.several = "run it once for each",
 	.summary = "Show who holds memory of which device now, without tracing",
 	.synopsis = "[OPTIONS]",
 	.description =

@@ -81,6 +81,16 @@ const char *probe_space_name(uint32_t space)
 	return names[space];
 }
 
+int probe_find_space(const char *name)
+{
+	int space;
+
+	for (space = 0; name && space < MS_SPACES_COUNT; space++)
+		if (!strcmp(probe_space_name((uint32_t)space), name))
+			return space;
+	return -1;
+}
+
 const char *probe_direction_name(uint32_t direction)
 {
 	static const char *const names[] = {

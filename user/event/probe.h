@@ -25,6 +25,7 @@ int probe_find(const char *symbol);
 
 const char *probe_op_name(uint32_t op);               /* "alloc" */
 const char *probe_space_name(uint32_t space);         /* "device" */
+int probe_find_space(const char *name);               /* -1: there is none, or `name` is NULL */
 const char *probe_direction_name(uint32_t direction); /* "HtoD" */
 const char *probe_layer_name(uint32_t layer);         /* "driver" */
 

@@ -74,23 +74,13 @@ static int set_identity(const struct json_tree *tree, const struct json_value *i
 	return err;
 }
 
-static int space_of(const char *name)
-{
-	int space;
-
-	for (space = 0; name && space < MS_SPACES_COUNT; space++)
-		if (!strcmp(probe_space_name((uint8_t)space), name))
-			return space;
-	return -1;
-}
-
 static void set_spaces(const struct json_tree *tree, const struct json_value *spaces,
 		       struct process *process)
 {
 	const struct json_value *value = NULL;
 
 	while ((value = json_tree_next(tree, spaces, value))) {
-		const int space = space_of(json_tree_text(tree, value, "space"));
+		const int space = probe_find_space(json_tree_text(tree, value, "space"));
 		struct space_total *total = space < 0 ? NULL : &process->spaces[space];
 
 		if (!total)

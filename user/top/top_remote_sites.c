@@ -184,23 +184,13 @@ static int add_stack(struct top_remote *remote, const struct json_value *site, u
 
 /* ---- functions and sites --------------------------------------------------------------------- */
 
-static int space_of(const char *name)
-{
-	int space;
-
-	for (space = 0; name && space < MS_SPACES_COUNT; space++)
-		if (!strcmp(probe_space_name((uint8_t)space), name))
-			return space;
-	return -1;
-}
-
 /* The cell that a function or a site is of; of a newer agent's function, there is none. */
 static int cell_of(const struct json_tree *tree, const struct json_value *value,
 		   struct usage *usage, struct usage_cell **cell)
 {
 	const char *api = json_tree_text(tree, value, "api");
 	const int row = api ? probe_find(api) : -1;
-	const int space = space_of(json_tree_text(tree, value, "space"));
+	const int space = probe_find_space(json_tree_text(tree, value, "space"));
 	uint64_t number;
 	const bool known = json_tree_u64(tree, value, "device", &number) && number <= INT32_MAX;
 	const int32_t device = known ? (int32_t)number : -1;

@@ -343,3 +343,25 @@ reader() {
 	"$MEMSCOPE" report -f md lines.mscope | grep -q 'puppet\.c:'
 	run ! grep -q "could not be read in time" record.err
 }
+
+@test "lines that could not be read in time are told of if the process has ended long before" {
+	local held
+
+	opened() {
+		find "/proc/$RECORD_PID/fd" -lname "$(realpath "$WORKLOADS/puppet")"
+	}
+	puppet_with_cuda
+	sleep 60 3>&- 8>&- 9<&- &
+	OTHER_PID=$!
+	record_start -o ended.mscope -p "$PUPPET_PID,$OTHER_PID"
+	held=$(reader 3)
+	kill -STOP "$held"
+	puppet alloc 1000
+	wait_for '"$MEMSCOPE" report -j ended.mscope 2> report.err | jq -e ".recordings[0].processes[0].spaces[0].allocs == 1" > out'
+	kill -CONT "$held"
+	[ -n "$(opened)" ]
+	puppet_end
+	wait_for '[ -z "$(opened)" ]'
+	record_stop
+	grep -q "/puppet: lines of code could not be read in time" record.err
+}

@@ -75,25 +75,31 @@ static bool has_late_lines(struct modules *modules, const struct module *module)
 				 module->late_address, found, SOURCE_LINES_MOST) > 0;
 }
 
+/* Before its lines are let go of. */
+static void note_late_lines(struct modules *modules, const struct module *module)
+{
+	if (has_late_lines(modules, module) && module->path && modules->late_count++ < MAX_NAMED)
+		string_append_format(&modules->late, "%s%s", modules->late_count > 1 ? ", " : "",
+				     module->path);
+}
+
 /* Reports have functions without lines then, as if the program had been built without. */
 static void tell_late_lines(struct modules *modules)
 {
-	struct string files = { 0 };
-	size_t count = 0, i;
+	size_t i;
 
 	for (i = 0; i < modules->count; i++)
-		if (modules->list[i] && has_late_lines(modules, modules->list[i]) &&
-		    modules->list[i]->path && count++ < MAX_NAMED)
-			string_append_format(&files, "%s%s", count > 1 ? ", " : "",
-					     modules->list[i]->path);
-	if (count > MAX_NAMED)
-		string_append_format(&files, " and %zu more", count - MAX_NAMED);
-	if (count && !files.failed)
+		if (modules->list[i])
+			note_late_lines(modules, modules->list[i]);
+	if (modules->late_count > MAX_NAMED)
+		string_append_format(&modules->late, " and %zu more",
+				     modules->late_count - MAX_NAMED);
+	if (modules->late_count && !modules->late.failed)
 		log_info("%.*s: lines of code could not be read in time, so call stacks have"
 			 " functions without them: report --symbols DIRECTORY, where the file is,"
 			 " finds them",
-			 (int)files.length, files.bytes);
-	string_fini(&files);
+			 (int)modules->late.length, modules->late.bytes);
+	string_fini(&modules->late);
 }
 
 void modules_fini(struct modules *modules)
@@ -368,16 +374,17 @@ static const struct function_entry *find_other(struct modules *modules, struct m
 /* Closes all that it has open: what is read of it next is read anew. */
 static void rest(struct modules *modules, struct module *module)
 {
+	note_late_lines(modules, module);
+	module->late_address = 0;
 	if (modules->lines && module->lines_fd >= 0 &&
 	    file_reader_forget_lines(lines_reader(modules, module), module->serial))
-		return;
+		return; /* it is tried again */
 	forget_lines(module);
 	if (module->others_fd >= 0)
 		close_other(modules, module);
 	function_table_fini(&module->functions);
 	function_table_fini(&module->others);
 	module->functions_read = module->others_read = false;
-	module->late_address = 0;
 	if (module->fd >= 0)
 		close(module->fd);
 	module->fd = -1;

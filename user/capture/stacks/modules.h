@@ -58,6 +58,8 @@ struct modules {
 	struct file_reader *split;
 	bool map_files;          /* FEATURE_MAP_FILES */
 	bool said_full;          /* that there are more files than numbers */
+	struct string late;      /* files whose lines were not read in time, and are known: some */
+	size_t late_count;       /* how many there are */
 	uint64_t unpacked_bytes; /* the sum of the modules' `others_bytes` */
 };
 

@@ -10,7 +10,7 @@
 #include "commands/command.h"
 #include "commands/options.h"
 #include "commands/dump_input.h"
-#include "commands/output_format.h"
+#include "commands/report_format.h"
 #include "commands/requirements.h"
 #include "commands/terminal.h"
 #include "report/diff_gate.h"
@@ -26,26 +26,17 @@
 
 #define GATE_KINDS (1u << GATE_NEW | 1u << GATE_ANY | 1u << GATE_LOSS | 1u << GATE_INEXACT)
 
-struct format;
-
 struct settings {
 	struct report_time from, until;
 	struct diff_options options;
 	const char *output;
-	const struct format *format; /* NULL: as it suits the output */
-	bool quiet;                  /* once settled: nothing is written */
-	uint64_t top;                /* 0: as the format has it */
+	enum report_format format;
+	bool quiet;   /* once settled: nothing is written */
+	uint64_t top; /* 0: as the format has it */
 	struct gate gate;
 };
 
 /* ---- formats --------------------------------------------------------------------------------- */
-
-struct format {
-	const char *name;
-	const char *endings; /* of files; NULL: none */
-	void (*write)(struct writer *writer, const struct diff *diff,
-		      const struct settings *settings);
-};
 
 static void write_md(struct writer *writer, const struct diff *diff,
 		     const struct settings *settings)
@@ -87,67 +78,14 @@ static void write_github(struct writer *writer, const struct diff *diff,
 	diff_github(&writer->text, diff, &settings->gate);
 }
 
-/* clang-format off */
-
-#define FORMATS(X, OR) \
-	X(md, ".md .markdown") OR X(text, ".txt .text") OR X(json, ".json") OR \
-	X(html, ".html .htm") OR X(junit, ".xml") OR X(github, NULL)
-
-/* clang-format on */
-
-static const struct format formats[] = {
-#define X(name, endings) { #name, endings, write_##name },
-	FORMATS(X, )
-#undef X
+static void (*const writers[])(struct writer *writer, const struct diff *diff,
+			       const struct settings *settings) = {
+	[REPORT_FORMAT_MD] = write_md,       [REPORT_FORMAT_TEXT] = write_text,
+	[REPORT_FORMAT_JSON] = write_json,   [REPORT_FORMAT_HTML] = write_html,
+	[REPORT_FORMAT_JUNIT] = write_junit, [REPORT_FORMAT_GITHUB] = write_github,
 };
 
-#define FORMAT_NAME(name, endings) #name
-
-#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
-
-enum { FORMAT_MD, FORMAT_TEXT, FORMAT_JSON }; /* in the order of the formats */
-
 /* ---- options --------------------------------------------------------------------------------- */
-
-static int parse_format(const struct option_row *row, const char *value, void *context)
-{
-	int which = option_which(row, value);
-
-	if (which < 0)
-		return which;
-	((struct settings *)context)->format = &formats[which];
-	return 0;
-}
-
-static int parse_json(const struct option_row *row, const char *value, void *context)
-{
-	(void)row;
-	(void)value;
-	((struct settings *)context)->format = &formats[FORMAT_JSON];
-	return 0;
-}
-
-/* By the ending of the file, or else as it suits the output. NULL: it is refused, logged. */
-static const struct format *choose_format(const struct settings *settings)
-{
-	const char *output = settings->output;
-	size_t i;
-
-	if (output_format_refuse_kubectl(output))
-		return NULL;
-	for (i = 0; i < FORMATS_COUNT; i++)
-		if (output_format_refuse_name(output, formats[i].name))
-			return NULL;
-	for (i = 0; !settings->format && i < FORMATS_COUNT; i++)
-		if (output_format_ends_in(output, formats[i].endings))
-			return &formats[i];
-	if (settings->format)
-		return settings->format;
-	if (terminal_is_output(output))
-		return &formats[FORMAT_TEXT];
-	output_format_say_markdown(output);
-	return &formats[FORMAT_MD];
-}
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
 {
@@ -182,13 +120,12 @@ static int parse_fail_on(const struct option_row *row, const char *value, void *
 #define AT(member) offsetof(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "md: Markdown. text: aligned text. json: one JSON object (docs/diff.schema.json). html:"
-	  " one HTML file, which needs no network. junit: JUnit XML, whose tests are the conditions"
-	  " of --fail-on. github: annotations for a GitHub workflow. Default: by the ending of"
-	  " FILE, text on a terminal, otherwise Markdown.",
-	  parse_format, 0 },
-	{ 'j', "json", NULL, "The same as -f json.", parse_json, 0 },
+	REPORT_FORMAT_ROWS(
+		"md: Markdown. text: aligned text. json: one JSON object (docs/diff.schema.json). html:"
+		" one HTML file, which needs no network. junit: JUnit XML, whose tests are the conditions"
+		" of --fail-on. github: annotations for a GitHub workflow. Default: by the ending of"
+		" FILE, text on a terminal, otherwise Markdown.",
+		AT(format)),
 	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 0, "from", "TIME",
@@ -283,7 +220,7 @@ static void put_diff(struct writer *writer, const void *context)
 {
 	const struct shown *shown = context;
 
-	shown->settings->format->write(writer, shown->diff, shown->settings);
+	writers[shown->settings->format](writer, shown->diff, shown->settings);
 }
 
 static int compare(const struct settings *settings, const struct report *a, const struct report *b)
@@ -345,9 +282,9 @@ static int diff(int argc, char **argv)
 			  " `memscope-bpf diff --help`");
 		return EXIT_USAGE;
 	}
-	settings.quiet &= !settings.format && !settings.output;
-	settings.format = choose_format(&settings);
-	if (!settings.format)
+	settings.quiet &= settings.format == REPORT_FORMAT_BY_OUTPUT && !settings.output;
+	settings.format = report_format_choose(settings.format, settings.output);
+	if (settings.format == REPORT_FORMAT_BY_OUTPUT)
 		return EXIT_USAGE;
 	return run(&settings, argv + first);
 }

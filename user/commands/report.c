@@ -14,7 +14,7 @@
 #include "commands/options.h"
 #include "commands/dump_input.h"
 #include "commands/dump_selection.h"
-#include "commands/output_format.h"
+#include "commands/report_format.h"
 #include "commands/requirements.h"
 #include "commands/suppress_file.h"
 #include "commands/terminal.h"
@@ -36,22 +36,13 @@
 	(1u << GATE_LOSS | 1u << GATE_INEXACT | 1u << GATE_EMPTY | 1u << GATE_LEFT | \
 	 1u << GATE_PEAK)
 
-struct settings;
-
-struct format {
-	const char *name;
-	const char *endings; /* of files; NULL: none */
-	void (*write)(struct writer *writer, const struct settings *settings);
-	bool draws; /* single calls and blocks, too: the lanes */
-};
-
 struct settings {
 	struct report_reader reader;
 	struct symbol_files_options symbols;
 	struct lanes lanes;
 	const char *output;
-	const struct format *format; /* NULL: as it suits the output */
-	bool quiet;                  /* once settled: nothing is written */
+	enum report_format format;
+	bool quiet; /* once settled: nothing is written */
 	struct gate gate;
 	struct suppressions suppressions;
 	const char *suppress; /* their file; NULL: none */
@@ -93,67 +84,13 @@ static void write_github(struct writer *writer, const struct settings *settings)
 	report_github(&writer->text, &settings->reader.report, &settings->gate);
 }
 
-/* clang-format off */
-
-#define FORMATS(X, OR) \
-	X(md, ".md .markdown", false) OR X(text, ".txt .text", false) OR X(json, ".json", false) OR \
-	X(html, ".html .htm", true) OR X(junit, ".xml", false) OR X(github, NULL, false)
-
-/* clang-format on */
-
-static const struct format formats[] = {
-#define X(name, endings, draws) { #name, endings, write_##name, draws },
-	FORMATS(X, )
-#undef X
+static void (*const writers[])(struct writer *writer, const struct settings *settings) = {
+	[REPORT_FORMAT_MD] = write_md,       [REPORT_FORMAT_TEXT] = write_text,
+	[REPORT_FORMAT_JSON] = write_json,   [REPORT_FORMAT_HTML] = write_html,
+	[REPORT_FORMAT_JUNIT] = write_junit, [REPORT_FORMAT_GITHUB] = write_github,
 };
 
-#define FORMAT_NAME(name, endings, draws) #name
-
-#define FORMATS_COUNT (sizeof(formats) / sizeof(*formats))
-
-enum { FORMAT_MD, FORMAT_TEXT, FORMAT_JSON }; /* in the order of the formats */
-
 /* ---- options --------------------------------------------------------------------------------- */
-
-static int parse_format(const struct option_row *row, const char *value, void *context)
-{
-	int which = option_which(row, value);
-
-	if (which < 0)
-		return which;
-	((struct settings *)context)->format = &formats[which];
-	return 0;
-}
-
-static int parse_json(const struct option_row *row, const char *value, void *context)
-{
-	(void)row;
-	(void)value;
-	((struct settings *)context)->format = &formats[FORMAT_JSON];
-	return 0;
-}
-
-/* By the ending of the file, or else as it suits the output. NULL: it is refused, logged. */
-static const struct format *choose_format(const struct settings *settings)
-{
-	const char *output = settings->output;
-	size_t i;
-
-	if (output_format_refuse_kubectl(output))
-		return NULL;
-	for (i = 0; i < FORMATS_COUNT; i++)
-		if (output_format_refuse_name(output, formats[i].name))
-			return NULL;
-	for (i = 0; !settings->format && i < FORMATS_COUNT; i++)
-		if (output_format_ends_in(output, formats[i].endings))
-			return &formats[i];
-	if (settings->format)
-		return settings->format;
-	if (terminal_is_output(output))
-		return &formats[FORMAT_TEXT];
-	output_format_say_markdown(output);
-	return &formats[FORMAT_MD];
-}
 
 static int parse_by(const struct option_row *row, const char *value, void *context)
 {
@@ -280,13 +217,12 @@ static int parse_verbose(const struct option_row *row, const char *value, void *
 #define BY_NAME(by, name, title) name
 
 static const struct option_row rows[] = {
-	{ 'f', "format", FORMATS(FORMAT_NAME, "|"),
-	  "md: Markdown. text: aligned text. json: one JSON object (docs/report.schema.json). html:"
-	  " one HTML file with charts, which needs no network. junit: JUnit XML, whose tests are"
-	  " the conditions of --fail-on. github: annotations for a GitHub workflow. Default: by the"
-	  " ending of FILE, text on a terminal, otherwise Markdown.",
-	  parse_format, 0 },
-	{ 'j', "json", NULL, "The same as -f json.", parse_json, 0 },
+	REPORT_FORMAT_ROWS(
+		"md: Markdown. text: aligned text. json: one JSON object (docs/report.schema.json). html:"
+		" one HTML file with charts, which needs no network. junit: JUnit XML, whose tests are"
+		" the conditions of --fail-on. github: annotations for a GitHub workflow. Default: by the"
+		" ending of FILE, text on a terminal, otherwise Markdown.",
+		AT(format)),
 	{ 'o', "output", "FILE", "Write to FILE. Default: standard output (-).", option_output,
 	  AT(output) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", dump_input_pids,
@@ -427,7 +363,7 @@ static void put_report(struct writer *writer, const void *context)
 {
 	const struct settings *settings = context;
 
-	settings->format->write(writer, settings);
+	writers[settings->format](writer, settings);
 }
 
 static int run(struct settings *settings, char **files)
@@ -435,7 +371,8 @@ static int run(struct settings *settings, char **files)
 	struct dump_set set;
 	int code = dump_input_find(&set, files, settings->output);
 
-	if (settings->format->draws) {
+	/* The page also draws single calls and blocks. */
+	if (settings->format == REPORT_FORMAT_HTML) {
 		lanes_init(&settings->lanes);
 		settings->reader.sink = &settings->lanes.sink;
 	}
@@ -456,9 +393,9 @@ static int settle(struct settings *settings)
 		log_error("--warmup goes with --fail-on growth=SIZE");
 		return EXIT_USAGE;
 	}
-	settings->quiet &= !settings->format && !settings->output;
-	settings->format = choose_format(settings);
-	if (!settings->format)
+	settings->quiet &= settings->format == REPORT_FORMAT_BY_OUTPUT && !settings->output;
+	settings->format = report_format_choose(settings->format, settings->output);
+	if (settings->format == REPORT_FORMAT_BY_OUTPUT)
 		return EXIT_USAGE;
 	if (!settings->suppress)
 		return EXIT_OK;

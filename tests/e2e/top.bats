@@ -139,3 +139,19 @@ until_it_is() {
 	refused "number from 1" -n 0 -a
 	refused "there is nothing to trace"
 }
+
+@test "plain tables end with the call stacks of all processes that hold most" {
+	puppet_with_cuda
+	top_start --stacks=alloc -p "$PUPPET_PID"
+	wait_for 'grep -q "tables of all files are made" top.err'
+	until_it_is '0 B+|0 B'
+	grep -q '^No memory whose call stack was seen is live' top.out
+	puppet alloc 1048576
+	puppet alloc 3145728
+	until_it_is '4 MiB+|4 MiB'
+	top_stop
+	assert_equal "$(awk -F '  +' '$2 == "PROCESS" { n = NR } n && NR == n + 1 { print $2, "|", $3, $4, $5, "|", $7, $8 }
+		' top.out | tail -1)" "puppet ($PUPPET_PID) | 4 MiB 2 2 | cuMemAlloc_v2 device"
+	tail -3 top.out | grep -q 'allocate (puppet\.c:[0-9]*) < alloc_block (puppet\.c:[0-9]*) < obey'
+	puppet_end
+}

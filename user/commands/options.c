@@ -106,10 +106,16 @@ static int unknown(struct parser *parser, const char *word)
 	return fail(parser, EXIT_USAGE);
 }
 
+/* Whether it is one of some words ("off|alloc"), of which none begins with "-". */
+static bool is_choice(const char *argument)
+{
+	return strchr(argument, '|') && !argument[strspn(argument, "abcdefghijklmnopqrstuvwxyz|")];
+}
+
 /* Takes the value that stands in the next word. Returns NULL if there is none, logged. */
 static const char *next_word(struct parser *parser, const char *word, const char *argument)
 {
-	if (*parser->words)
+	if (*parser->words && !(**parser->words == '-' && is_choice(argument)))
 		return *parser->words++;
 	log_error("%s needs a value: %s %s", word, word, argument);
 	fail(parser, EXIT_USAGE);

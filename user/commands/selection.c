@@ -371,8 +371,8 @@ int selection_check(const struct selection *selection)
 	if (selection->api && !*selection->api)
 		log_error("--api: an empty expression matches everything; leave it out");
 	else if (file_without_option(selection))
-		log_error("%s: the file to record to is given with -o; to read a recording:"
-			  " memscope-bpf report FILE",
+		log_error("%s: a recording is read with `memscope-bpf report FILE`; the file to"
+			  " record to is given with -o",
 			  file_without_option(selection));
 	else if (is_perf_sleep(selection))
 		log_error("-d %s stops after that time; write it in place of the command `sleep`",

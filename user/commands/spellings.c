@@ -108,6 +108,9 @@ static const struct spelling spellings[] = {
 	/* One name in trace, another in record. */
 	{ "record", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ "trace", "--stacks", MEANS("stack", NULL, TRACE_STACKS) },
+	{ "top", "--stack", MEANS("stacks", "alloc", RECORD_STACKS) },
+	{ "top", "--call-graph", REPLACED("stacks", "alloc", RECORD_STACKS) },
+	{ "top", "-G", MEANS("cgroup", NULL, "it is --cgroup here") },
 	{ "report", "--oom", ADVICE("who held what when memory ran out is in each report; leave it out") },
 	{ "trace", "-z", ADVICE("for calls that succeeded alone: --json, and select(.result == 0) of jq") },
 	/* valgrind */
@@ -221,7 +224,7 @@ static const struct spelling spellings[] = {
 	{ "top", "-i", ADVICE("processes that do not use CUDA are not shown; every 2 seconds is -d 2; leave it out") },
 	{ "top", "-S", ADVICE("the order is --sort live|growth|rate|peak|pid; what ended processes held: record, and report") },
 	{ "top", "--containers", ADVICE("the remarks name the container of each process; for one: --container ID") },
-	{ "top", "-g", ADVICE("it is --stacks=alloc here, for call sites at a terminal") },
+	{ "top", "-g", MEANS("stacks", "alloc", RECORD_STACKS) },
 	{ "who", "--group-by", MEANS("by", NULL, "it is --by here") },
 	{ "who", "-o", ADVICE("who writes to standard output: write > FILE, or --json for JSON") },
 	{ "who", "-g", ADVICE("it traces nothing, so it has no stacks; memscope-bpf record --stacks=alloc has") },

@@ -13,7 +13,6 @@
 #include "commands/options.h"
 #include "commands/requirements.h"
 #include "commands/top_agent_run.h"
-#include "commands/top_display.h"
 #include "commands/top_run.h"
 
 #define MIB (1ull << 20)
@@ -111,8 +110,9 @@ static const struct option_row rows[] = {
 	  "on: count the launches of kernels (default). off: do not; then launches cost nothing.",
 	  parse_no_launches, AT(no_launches) },
 	{ 0, "stacks", "off|alloc",
-	  "At a terminal: take the call stack of each allocation, to show call sites (default off)."
-	  " docs/stacks.md says what that costs.",
+	  "Take the call stack of each allocation, to show call sites: on a process's page or, with"
+	  " -b, the 20 of all processes that hold most (default off). docs/stacks.md says what that"
+	  " costs.",
 	  capture_options_stacks, AT(capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
 	CONTAINER_OPTION_ROW(AT(capture.containers)),
@@ -134,11 +134,15 @@ static void choose_ops(struct top_run_settings *settings)
 		settings->capture.selection.ops |= 1u << MS_OP_LAUNCH;
 }
 
+static bool is_empty(const struct selection *selection)
+{
+	return !selection->pids_count && !selection->all && !selection->cgroup &&
+	       !selection->command;
+}
+
 static int look_at_agent(struct top_run_settings *settings)
 {
-	const struct selection *selection = &settings->capture.selection;
-
-	if (!selection->pids_count && !selection->all && !selection->cgroup && !selection->command)
+	if (is_empty(&settings->capture.selection))
 		return top_agent_run(settings);
 	log_error("--agent shows what the agent traces; leave out -p, -a, --cgroup and COMMAND");
 	return EXIT_USAGE;
@@ -154,24 +158,28 @@ static void trace_all_for_selection(struct top_run_settings *settings)
 		selection->all = true;
 }
 
+/* `top` alone shows all processes elsewhere; here that puts probes into them. */
+static int refuse_nothing(void)
+{
+	log_error("there is nothing to trace: with sudo, write -a (all that use CUDA), -p PID,"
+		  " --cgroup PATH or -- COMMAND; without privileges, --agent SOCKET, if an agent"
+		  " runs, or `memscope-bpf who`");
+	return EXIT_USAGE;
+}
+
 static int look_here(struct top_run_settings *settings)
 {
 	struct capture_options *capture = &settings->capture;
+	const struct selection *selection = &capture->selection;
 	int code;
 
 	trace_all_for_selection(settings);
+	if (is_empty(selection))
+		return refuse_nothing();
 	code = selection_check(&capture->selection);
-	if (code == EXIT_OK && !capture->selection.command)
+	if (code == EXIT_OK && !selection->command)
 		code = live_choice_check(&settings->selection,
 					 capture->containers.path ? &capture->containers : NULL);
-
-	if (settings->capture.stack_ops && (settings->batch || !top_display_is_possible())) {
-		log_error(
-			"--stacks: call sites are shown at a terminal alone, and not with -b; leave it"
-			" out, or `memscope-bpf record --stacks=alloc` and then"
-			" `memscope-bpf report FILE`");
-		return EXIT_USAGE;
-	}
 	choose_ops(settings);
 	if (code == EXIT_OK)
 		code = require_tracing(

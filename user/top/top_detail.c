@@ -8,6 +8,8 @@
 #include "render/stack_words.h"
 #include "top/top_best.h"
 
+#define SITES_OF_ALL 20 /* as many as an agent sends of one process */
+
 const char *top_detail_tab_name(enum top_tab tab)
 {
 	static const char *const names[] = { "Spaces", "Call sites", "Largest blocks" };
@@ -129,20 +131,29 @@ static void append_left_out(struct document *document, const struct top_best *be
 	document_paragraph(document);
 }
 
+/* clang-format off */
+#define SITE_COLUMNS \
+	{ "Live", DOCUMENT_NUMBER }, { "Blocks", DOCUMENT_NUMBER }, { "Allocs", DOCUMENT_NUMBER }, \
+	{ "Peak", DOCUMENT_NUMBER }, { "By", DOCUMENT_TEXT }, { "Space", DOCUMENT_TEXT }, \
+	{ "Device", DOCUMENT_NUMBER }, { "Allocated in", DOCUMENT_TEXT }, { 0 }
+/* clang-format on */
+
+static void cells_site(struct document *document, const struct state *state,
+		       const struct usage *usage, const struct usage_cell *cell,
+		       const struct usage_part *part)
+{
+	document_cell_size(document, true, part->live_bytes);
+	document_cell_count(document, true, part->live_count);
+	document_cell_count(document, true, part->allocs);
+	append_part_peak(document, usage, cell, part);
+	append_place(document, cell);
+	cell_chain(document, &state->stacks, part->stack);
+}
+
 static void append_stacks(struct document *document, const struct state *state,
 			  const struct usage *usage, uint64_t unsent)
 {
-	static const struct document_column columns[] = {
-		{ "Live", DOCUMENT_NUMBER },
-		{ "Blocks", DOCUMENT_NUMBER },
-		{ "Allocs", DOCUMENT_NUMBER },
-		{ "Peak", DOCUMENT_NUMBER },
-		{ "By", DOCUMENT_TEXT },
-		{ "Space", DOCUMENT_TEXT },
-		{ "Device", DOCUMENT_NUMBER },
-		{ "Allocated in", DOCUMENT_TEXT },
-		{ 0 },
-	};
+	static const struct document_column columns[] = { SITE_COLUMNS };
 	struct top_best best = { 0 };
 	size_t i;
 
@@ -156,19 +167,66 @@ static void append_stacks(struct document *document, const struct state *state,
 	top_best_sort(&best);
 	document_table(document, "sites", "Memory by call stack", columns);
 	for (i = 0; i < best.count; i++) {
-		const struct usage_part *part = best.items[i].thing;
-
 		document_row(document);
-		document_cell_size(document, true, part->live_bytes);
-		document_cell_count(document, true, part->live_count);
-		document_cell_count(document, true, part->allocs);
-		append_part_peak(document, usage, best.items[i].more, part);
-		append_place(document, best.items[i].more);
-		cell_chain(document, &state->stacks, part->stack);
+		cells_site(document, state, usage, best.items[i].more, best.items[i].thing);
 		document_row_end(document);
 	}
 	document_table_end(document);
 	append_left_out(document, &best, unsent);
+}
+
+/* The one that has the part: few parts are asked about. */
+static const struct usage_cell *cell_of(const struct usage *usage, const struct usage_part *part)
+{
+	size_t i;
+
+	for (i = 0; i < usage->count; i++) {
+		uint32_t at = usage->cells[i].parts;
+
+		for (; at; at = usage->parts[at - 1].next)
+			if (&usage->parts[at - 1] == part)
+				return &usage->cells[i];
+	}
+	return NULL;
+}
+
+void top_detail_sites_of_all(struct document *document, const struct top *top)
+{
+	static const struct document_column columns[] = { { "Process", DOCUMENT_TEXT },
+							  SITE_COLUMNS };
+	struct top_best best = { 0 };
+	size_t i, at;
+
+	for (i = 0; i < top->rows_count; i++) {
+		const struct process *process = top_process(top, &top->rows[i]);
+		const struct usage *usage = process ? process->usage : NULL;
+
+		for (at = 0; usage && at < usage->parts_count; at++)
+			if (usage->parts[at].live_count)
+				top_best_offer(&best, usage->parts[at].live_bytes,
+					       &usage->parts[at], process);
+	}
+	top_best_sort(&best);
+	if (!best.count) {
+		document_say(document, "No memory whose call stack was seen is live.");
+		return;
+	}
+	document_say(document, "The call stacks that hold most:");
+	document_table(document, "sites", "The call stacks that hold most", columns);
+	for (i = 0; i < best.count && i < SITES_OF_ALL; i++) {
+		const struct process *process = best.items[i].more;
+		const struct usage_cell *cell = cell_of(process->usage, best.items[i].thing);
+
+		if (!cell)
+			continue;
+		document_row(document);
+		document_cell_process(document, process);
+		cells_site(document, top->sink.state, process->usage, cell, best.items[i].thing);
+		document_row_end(document);
+	}
+	document_table_end(document);
+	best.left_out += best.count - i;
+	append_left_out(document, &best, 0);
 }
 
 static void append_functions(struct document *document, const struct usage *usage, uint64_t unsent)

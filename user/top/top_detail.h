@@ -18,6 +18,9 @@ void top_detail_who(struct document *document, const struct process *process);
 void top_detail_append(struct document *document, enum top_tab tab, const struct state *state,
 		       const struct process *process, const struct top_status *status);
 
+/* The 20 call stacks that hold most, of all rows: for plain tables, which have no pages. */
+void top_detail_sites_of_all(struct document *document, const struct top *top);
+
 const char *top_detail_tab_name(enum top_tab tab);
 
 #endif /* MEMSCOPE_TOP_TOP_DETAIL_H */

@@ -5,6 +5,7 @@
 #include "render/identity_words.h"
 #include "render/process_cells.h"
 #include "render/report_words.h"
+#include "top/top_detail.h"
 #include "top/top_devices.h"
 
 #define DEVICES_MOST 256
@@ -157,8 +158,10 @@ void top_text_append(struct document *document, const struct top *top,
 	append_title(document, top, status);
 	top_text_devices(document, top->sink.state);
 	append_rows(document, top, status);
-	if (top->rows_count)
-		return;
-	top_words_empty(&document->text, top, status);
-	document_paragraph(document);
+	if (!top->rows_count) {
+		top_words_empty(&document->text, top, status);
+		document_paragraph(document);
+	} else if (status->stacks) {
+		top_detail_sites_of_all(document, top);
+	}
 }

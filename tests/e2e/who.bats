@@ -378,8 +378,10 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	[[ $output != *" $one "* ]] || fail "$output"
 	# A name that processes have, but not those.
 	run -5 who --namespace nosuch
-	[[ $output == *"what was asked for (namespace nosuch)"* ]] || fail "$output"
+	[[ $output == *"what was asked for (namespace nosuch); those that have: "*"python3 holder.py (2)"* ]] || fail "$output"
 	[[ $output != *" $one "* ]] || fail "$output"
+	run -5 who -p 4194303
+	[[ $output == *"there is no process 4194303"* ]] || fail "$output"
 }
 
 @test "sums by user and by name, over all devices" {

@@ -12,6 +12,7 @@
 #include "base/string.h"
 #include "capture/records/identity_record.h"
 #include "commands/command.h"
+#include "commands/process_names.h"
 #include "event/identity.h"
 #include "host/proc.h"
 #include "host/users.h"
@@ -21,6 +22,7 @@
 #define NAME_BYTES 128 /* of each */
 #define SHORT_ID 12    /* of a container's id, as its engine shows it */
 #define ID_LENGTH 64
+#define CUDA_PROCESSES "; CUDA processes here: "
 
 /* What is asked for, and what of that kind there is. */
 struct choice {
@@ -143,13 +145,20 @@ static bool is_ambiguous(const struct choice *choice)
 	return true;
 }
 
-static int tell(const struct choice *choice, const char *asked)
+/* `*waits`: none has it, but one may come. */
+static int tell(const struct choice *choice, const char *asked, struct container_map *containers,
+		bool *waits)
 {
 	const bool is_user = choice->item == IDENTITY_USER;
+	struct process_names names = { 0 };
 	struct string values = { 0 };
 	int code = EXIT_OK;
 
 	append_values(&values, choice);
+	if (!choice->found && !(is_user && users_exists(asked))) {
+		process_names_of_cuda(&names, &choice->asked, containers);
+		process_names_append(&values, &names, CUDA_PROCESSES);
+	}
 	string_append_char(&values, '\0');
 	if (is_ambiguous(choice)) {
 		log_error("--%s: several ids begin with \"%s\": %s; write more of it",
@@ -170,19 +179,38 @@ static int tell(const struct choice *choice, const char *asked)
 	} else {
 		log_info("--%s: no process of \"%s\" runs yet: waiting for one (Ctrl-C ends)%s%s",
 			 choice->option, asked, choice->count ? "; there are " : "", values.bytes);
+		*waits = true;
 	}
 	string_fini(&values);
 	return code;
 }
 
-static int check(struct choice choice, const char *asked, struct container_map *containers)
+static int check(struct choice choice, const char *asked, struct container_map *containers,
+		 bool *waits)
 {
 	if (!asked || look_at_all(&choice, containers))
 		return EXIT_OK;
-	return tell(&choice, asked);
+	return tell(&choice, asked, containers, waits);
 }
 
-int live_choice_check(const struct process_selection *selection, struct container_map *containers)
+/* Processes that use CUDA run, and each of them is left out. */
+static void tell_left_out(const struct process_selection *selection,
+			  struct container_map *containers)
+{
+	struct process_names names = { 0 };
+	struct string text = { 0 };
+
+	if (process_names_of_cuda(&names, selection, containers) || !names.count)
+		return;
+	process_selection_append(&text, selection);
+	process_names_append(&text, &names, CUDA_PROCESSES);
+	log_info("no CUDA process that runs now fits: %.*s", text.length ? (int)text.length : 0,
+		 text.length ? text.bytes : "");
+	string_fini(&text);
+}
+
+static int check_all(const struct process_selection *selection, struct container_map *containers,
+		     bool *waits)
 {
 	const struct choice choices[] = {
 		{ .option = "user", .asked.user = selection->user, .item = IDENTITY_USER },
@@ -201,6 +229,24 @@ int live_choice_check(const struct process_selection *selection, struct containe
 	size_t i;
 
 	for (i = 0; code == EXIT_OK && i < sizeof(choices) / sizeof(*choices); i++)
-		code = check(choices[i], asked[i], containers);
+		code = check(choices[i], asked[i], containers, waits);
+	return code;
+}
+
+int live_choice_check_names(const struct process_selection *selection,
+			    struct container_map *containers)
+{
+	bool waits = false;
+
+	return check_all(selection, containers, &waits);
+}
+
+int live_choice_check(const struct process_selection *selection, struct container_map *containers)
+{
+	bool waits = false;
+	const int code = check_all(selection, containers, &waits);
+
+	if (code == EXIT_OK && !waits && process_selection_is_some(selection))
+		tell_left_out(selection, containers);
 	return code;
 }

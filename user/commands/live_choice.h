@@ -14,6 +14,10 @@
  * what there is instead: there is no such user or container, or there are several whose ids begin
  * so. Pods, namespaces, cgroups and names may come later: of these it says that none is there.
  */
+int live_choice_check_names(const struct process_selection *selection,
+			    struct container_map *containers);
+
+/* The same; and if each process that uses CUDA now is left out, says so, with their names. */
 int live_choice_check(const struct process_selection *selection, struct container_map *containers);
 
 #endif /* MEMSCOPE_COMMANDS_LIVE_CHOICE_H */

@@ -18,6 +18,7 @@
 #include "commands/dump_selection.h"
 #include "commands/live_choice.h"
 #include "commands/options.h"
+#include "commands/process_names.h"
 #include "commands/terminal.h"
 #include "host/holders.h"
 #include "host/nvml.h"
@@ -240,22 +241,65 @@ static int look_on(struct looking *looking)
 	return err;
 }
 
+/* Whether PIDs were asked for, and there is no such process. */
+static bool are_gone(const struct settings *settings)
+{
+	struct proc_info info;
+	size_t i;
+
+	for (i = 0; i < settings->pids_count; i++)
+		if (proc_read((pid_t)settings->pids[i], &info) != -ESRCH)
+			return false;
+	return settings->pids_count;
+}
+
+/* What there is instead. */
+static void append_instead(struct string *out, const struct looking *looking)
+{
+	const struct holders *holders = &looking->holders;
+	struct process_names names = { 0 };
+	size_t i;
+
+	for (i = 0; i < holders->holders_count; i++)
+		process_names_note(&names, looking->processes[i].name[0] ?
+						   looking->processes[i].name :
+						   holders->holders[i].info.comm);
+	process_names_append(out, &names, "; those that have: ");
+	if (holders->refused)
+		string_append_text(out, "; other users' open files are seen with sudo");
+}
+
 /* Says so if none is what was asked for: of names that no process has, too. */
 static bool tell_if_without_any(const struct looking *looking)
 {
-	const size_t left_out = looking->left_out;
 	const struct settings *settings = &looking->settings;
-	struct string asked = { 0 };
+	const struct holders *holders = &looking->holders;
+	struct string asked = { 0 }, instead = { 0 };
 
 	if (!is_without_any(looking))
 		return false;
+	if (are_gone(settings)) {
+		log_error("there is no process %u%s", settings->pids[0],
+			  settings->pids_count > 1 ? ", nor one of the others" : "");
+		return true;
+	}
+	string_append_text(&asked, settings->pids_count ? "--pid" : "");
+	if (settings->pids_count && process_selection_is_some(&settings->selection))
+		string_append_text(&asked, ", ");
 	process_selection_append(&asked, &settings->selection);
-	log_error("no process that has the driver open is what was asked for (%s%s%.*s)%s",
-		  settings->pids_count ? "--pid" : "",
-		  settings->pids_count && asked.length ? ", " : "", (int)asked.length,
-		  asked.length ? asked.bytes : "",
-		  left_out ? "; others have, which who shows without these options" : "");
+	append_instead(&instead, looking);
+	if (!holders->driver[0] && !holders->devices_count && !holders->holders_count)
+		log_error(
+			"no NVIDIA driver is loaded here, so who can see no process, and not"
+			" what was asked for (%.*s); to see one with a simulated driver, trace it:"
+			" sudo memscope-bpf top -p PID",
+			(int)asked.length, asked.bytes);
+	else
+		log_error("no process that has the driver open is what was asked for (%.*s)%.*s",
+			  (int)asked.length, asked.bytes, (int)instead.length,
+			  instead.length ? instead.bytes : "");
 	string_fini(&asked);
+	string_fini(&instead);
 	return true;
 }
 
@@ -265,7 +309,7 @@ static int check_names(struct settings *settings)
 	const struct process_selection names = { .user = settings->selection.user,
 						 .container = settings->selection.container };
 
-	return live_choice_check(&names, &settings->containers);
+	return live_choice_check_names(&names, &settings->containers);
 }
 
 static int run_who(struct looking *looking)

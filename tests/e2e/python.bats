@@ -191,3 +191,35 @@ python_trace() {
 	run -2 "$MEMSCOPE" record --stacks=all --launches=summary -o run.mscope -- true
 	[[ $output == *"--launches=all, or --stacks=waits"* ]]
 }
+
+@test "a running program's first call that is seen has its line" {
+	cat > looping.py <<-'END'
+		import ctypes
+		import sys
+
+		cuda, context, block = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64()
+		assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+		print("ready", flush=True)
+
+		def step():
+		    assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(4096)) == 0
+		    assert cuda.cuMemFree_v2(block) == 0
+
+		while True:
+		    step()
+	END
+	unset SIMCUDA_LOG
+	"$PYTHON" looping.py > ready.txt 3>&- &
+	OTHER_PID=$!
+	wait_for 'grep -q ready ready.txt'
+	# By its number, and as one of all that run.
+	for who in "-p $OTHER_PID" "--comm looping.py"; do
+		# shellcheck disable=SC2086 # several words
+		trace -q -e alloc --stack --json -d 0.3 -o events.jsonl $who
+		jq -r 'select(.type == "stack") | [.frames[] | select(.kind == "python").function] | join(" ")' \
+			events.jsonl | head -n 1 > first.txt
+		assert_equal "$(cat first.txt)" "step <module>"
+		[ "$(jq -c 'select(.type == "stack" and all(.frames[]; .kind != "python"))' events.jsonl | wc -l)" -eq 0 ]
+	done
+	kill "$OTHER_PID"
+}

@@ -169,6 +169,15 @@ static void give_up(struct live *live, const struct live_newcomer *newcomer, str
 		targets_remove(&live->targets, targets_find(&live->targets, pid));
 }
 
+/*
+ * Since before the capture. What it calls in another millisecond is worth less than lines of Python
+ * in the stacks of its first calls; of a new process, each call is worth more.
+ */
+static bool runs_for_long(const struct live_newcomer *newcomer)
+{
+	return !newcomer->began_ns && !newcomer->mapped_ns && !newcomer->is_unheard;
+}
+
 int live_add_target(struct live *live, const struct live_newcomer *newcomer, struct target **result)
 {
 	uint32_t flags = MS_TARGET_TRACED | (live_follows(live) ? MS_TARGET_FOLLOW : 0);
@@ -188,6 +197,8 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 	if (newcomer->program)
 		set_comm(target, newcomer->program);
 	err = live_watch_exit(live, target);
+	if (!err && runs_for_long(newcomer))
+		look_for_python(live, target);
 	if (!err)
 		err = attach(live, target, flags, newcomer->program);
 	if (err == -ESRCH)
@@ -197,7 +208,8 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 		give_up(live, newcomer, target);
 		return err;
 	}
-	look_for_python(live, target);
+	if (!runs_for_long(newcomer))
+		look_for_python(live, target);
 	if (target_was_late(&live->targets, target, 0)) {
 		target->attach_flags = newcomer->if_late;
 		target->announced_ns = newcomer->if_late ? clock_monotonic_ns() : 0;

@@ -365,3 +365,12 @@ reader() {
 	record_stop
 	grep -q "/puppet: lines of code could not be read in time" record.err
 }
+
+@test "the summary says of how many allocations it does not tell where they were made, and why" {
+	# Without its files' tables, or before it has been looked at.
+	trace -q -c --stack --stack-memory=4K -- "$WORKLOADS/calls" 3 > out.txt
+	grep -qE "^  Of 3 allocations of device memory: without a call stack [0-3](; with one that ends early [1-3] \(.* at .*\))?\. The first calls can" out.txt ||
+		fail "$(cat out.txt)"
+	trace -q -c -- "$WORKLOADS/calls" 3 > out.txt
+	assert_equal "$(grep -c "allocations of device memory" out.txt)" 0
+}

@@ -132,6 +132,16 @@ static void test_stacks_that_tell_little(void **state)
 	assert_int_equal(site_ends_lineless(&ends), 0);
 	assert_int_equal(ends.early[MS_STACK_END_NO_TABLE], 2);
 	assert_int_equal(site_ends_early(&ends), 2);
+	assert_true(site_ends_lack(&ends));
+	ends = (struct site_ends){ 0 };
+	stack.end = MS_STACK_END_COMPLETE;
+	site_ends_add(&ends, &python, &stack, 7);
+	assert_int_equal(ends.allocs, 7);
+	assert_false(site_ends_lack(&ends));
+	/* Without a stack of any, none was asked for. */
+	ends = (struct site_ends){ 0 };
+	site_ends_add(&ends, &python, NULL, 7);
+	assert_false(site_ends_lack(&ends));
 }
 
 /* Two workers, and two stacks of one, come from the same place. */

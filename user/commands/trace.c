@@ -302,6 +302,7 @@ static int capture(struct run *run)
 		.start_ns = clock_monotonic_ns(),
 		.captured_ops = selection_captured_ops(&run->settings.capture.selection),
 		.call_sites = run->settings.stacks ? &run->places.sites : NULL,
+		.stack_ops = run->settings.capture.stack_ops,
 	};
 	int err, finish_err;
 

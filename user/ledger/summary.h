@@ -36,6 +36,7 @@ struct summary {
 	bool untraced_known;
 	const struct untraced_forks *forks;  /* children that may have; NULL: not known */
 	const struct call_sites *call_sites; /* of report/; NULL: no stacks were taken */
+	uint32_t stack_ops;                  /* bit set of enum ms_op: whose stacks were taken */
 	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */
 
 	/* Calls: losses.seen = shown + filtered + losses.calls. */

@@ -175,42 +175,13 @@ static void put_tensors(struct document *document, const struct report_recording
 	free(rows);
 }
 
-/* "; with one that ends early 3 (2 at code that is in no file, 1 at ...)" */
-static void append_early(struct string *out, const struct site_ends *ends)
-{
-	const uint64_t early = site_ends_early(ends);
-	const char *before = " (";
-	enum ms_stack_end end;
-
-	if (!early)
-		return;
-	string_append_format(out, "; with one that ends early %s", REPORT_COUNT(early));
-	for (end = 0; end < MS_STACK_ENDS_COUNT; end++) {
-		if (!ends->early[end])
-			continue;
-		string_append_format(out, "%s%s at %s", before, REPORT_COUNT(ends->early[end]),
-				     stack_words_end((uint8_t)end));
-		before = ", ";
-	}
-	string_append_char(out, ')');
-}
-
 /* Where call stacks were recorded: what the table above does not tell. */
 static void put_ends(struct document *document, const struct site_ends *ends)
 {
-	const uint64_t lineless = site_ends_lineless(ends);
-	struct string *out = &document->text;
-
-	if (ends->none == ends->allocs || (!ends->none && !lineless && !site_ends_early(ends)))
+	if (!site_ends_lack(ends))
 		return;
-	string_append_format(out, "Of %s allocations of device memory: without a call stack %s",
-			     REPORT_COUNT(ends->allocs), REPORT_COUNT(ends->none));
-	append_early(out, ends);
-	if (lineless)
-		string_append_format(out,
-				     "; without a line of Python, though by programs in Python, %s",
-				     REPORT_COUNT(lineless));
-	string_append_char(out, '.');
+	stack_words_append_ends(&document->text, ends);
+	string_append_char(&document->text, '.');
 	document_paragraph(document);
 }
 

@@ -249,3 +249,47 @@ const char *stack_words_end_name(uint8_t end)
 
 	return names[end];
 }
+
+static void append_number(struct string *out, uint64_t number)
+{
+	char text[STRING_NUMBER_BYTES];
+
+	string_append_text(out, string_count(text, number));
+}
+
+/* "; with one that ends early 3 (2 at code that is in no file, 1 at ...)" */
+static void append_early(struct string *out, const struct site_ends *ends)
+{
+	const uint64_t early = site_ends_early(ends);
+	const char *before = " (";
+	enum ms_stack_end end;
+
+	if (!early)
+		return;
+	string_append_text(out, "; with one that ends early ");
+	append_number(out, early);
+	for (end = 0; end < MS_STACK_ENDS_COUNT; end++) {
+		if (!ends->early[end])
+			continue;
+		string_append_text(out, before);
+		append_number(out, ends->early[end]);
+		string_append_format(out, " at %s", stack_words_end((uint8_t)end));
+		before = ", ";
+	}
+	string_append_char(out, ')');
+}
+
+void stack_words_append_ends(struct string *out, const struct site_ends *ends)
+{
+	const uint64_t lineless = site_ends_lineless(ends);
+
+	string_append_text(out, "Of ");
+	append_number(out, ends->allocs);
+	string_append_text(out, " allocations of device memory: without a call stack ");
+	append_number(out, ends->none);
+	append_early(out, ends);
+	if (!lineless)
+		return;
+	string_append_text(out, "; without a line of Python, though by programs in Python, ");
+	append_number(out, lineless);
+}

@@ -7,6 +7,7 @@
 
 #include "base/string.h"
 #include "ledger/stacks.h"
+#include "report/site_ends.h"
 
 /*
  * Appends "libtorch.so(at::empty+0x1d) [0x2dd9f]", or "train.step (train.py:7)"; "?" for NULL.
@@ -43,5 +44,8 @@ const struct frame *stack_words_own_line(const struct stacks *stacks, const stru
 /* Why it ends, an enum ms_stack_end: in words, and as JSON has it. */
 const char *stack_words_end(uint8_t end);
 const char *stack_words_end_name(uint8_t end);
+
+/* Of how many allocations it is not known where they were made, or only in part: they lack it. */
+void stack_words_append_ends(struct string *out, const struct site_ends *ends);
 
 #endif /* MEMSCOPE_RENDER_STACK_WORDS_H */

@@ -9,6 +9,7 @@
 #include "render/stack_words.h"
 #include "render/summary_table.h"
 #include "report/call_sites.h"
+#include "report/site_ends.h"
 
 #define SHOWN 10
 #define SHOWN_JSON 100
@@ -136,6 +137,53 @@ static void append_more(struct string *out, size_t count)
 		string_append_format(out, "  and %zu places more\n", count - SHOWN);
 }
 
+static void count_ends(struct site_ends *ends, const struct state *state,
+		       const struct process *process, const struct usage_cell *cell)
+{
+	uint64_t rest = cell->allocs;
+	uint32_t at = cell->parts;
+
+	for (; at; at = process->usage->parts[at - 1].next) {
+		const struct usage_part *part = &process->usage->parts[at - 1];
+
+		site_ends_add(ends, process, stacks_find(&state->stacks, part->stack),
+			      part->allocs);
+		rest -= part->allocs < rest ? part->allocs : rest;
+	}
+	site_ends_add(ends, process, NULL, rest);
+}
+
+static struct site_ends ends_of(const struct state *state)
+{
+	struct site_ends ends = { 0 };
+	size_t i, j;
+
+	for (i = 0; i < state->processes_count; i++) {
+		const struct usage *usage = state->processes[i]->usage;
+
+		for (j = 0; usage && j < usage->count; j++)
+			if (usage_is_held(usage->cells[j].space))
+				count_ends(&ends, state, state->processes[i], &usage->cells[j]);
+	}
+	return ends;
+}
+
+/* Of which allocations the table does not tell where they were made, and why. */
+static void append_ends(struct string *out, const struct summary *summary)
+{
+	const struct site_ends ends = ends_of(summary->state);
+	const bool early = ends.none || ends.early[MS_STACK_END_NO_MODULE] ||
+			   ends.early[MS_STACK_END_NO_TABLE];
+
+	if (!(summary->stack_ops >> MS_OP_ALLOC & 1) || (!ends.none && !site_ends_lack(&ends)))
+		return;
+	string_append_text(out, ends.none == ends.allocs ? "\n  " : "  ");
+	stack_words_append_ends(out, &ends);
+	string_append_text(out, early ? ". The first calls can come before a program's files are"
+					" read.\n" :
+					".\n");
+}
+
 static void append_live(struct string *out, const struct summary *summary, size_t width)
 {
 	static const struct summary_column columns[] = {
@@ -243,6 +291,7 @@ void summary_sites_append(struct string *out, const struct summary *summary,
 	if (!summary->call_sites)
 		return;
 	append_live(out, summary, options->width);
+	append_ends(out, summary);
 	append_calls(out, summary, options->width);
 }
 

@@ -11,25 +11,37 @@ static bool is_python(const struct process *process)
 	return slash && !strncmp(slash + 1, "python", 6);
 }
 
-void site_ends_count(struct site_ends *ends, const struct process *process,
-		     const struct stack *stack)
+void site_ends_add(struct site_ends *ends, const struct process *process, const struct stack *stack,
+		   uint64_t count)
 {
-	ends->allocs++;
+	ends->allocs += count;
 	if (!stack) {
-		ends->none++;
+		ends->none += count;
 		return;
 	}
 	if (stack->lines) {
-		ends->lined++;
+		ends->lined += count;
 		return;
 	}
 	/* What has more frames than are kept has its innermost ones. */
 	if (stack->end == MS_STACK_END_DEPTH)
 		return;
 	if (process && is_python(process))
-		ends->lineless++;
+		ends->lineless += count;
 	if (stack->end != MS_STACK_END_COMPLETE && stack->end < MS_STACK_ENDS_COUNT)
-		ends->early[stack->end]++;
+		ends->early[stack->end] += count;
+}
+
+void site_ends_count(struct site_ends *ends, const struct process *process,
+		     const struct stack *stack)
+{
+	site_ends_add(ends, process, stack, 1);
+}
+
+bool site_ends_lack(const struct site_ends *ends)
+{
+	return ends->none != ends->allocs &&
+	       (ends->none || site_ends_lineless(ends) || site_ends_early(ends));
 }
 
 uint64_t site_ends_lineless(const struct site_ends *ends)

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_REPORT_SITE_ENDS_H
 #define MEMSCOPE_REPORT_SITE_ENDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ledger/state.h"
@@ -22,6 +23,13 @@ struct site_ends {
 /* One allocation; `stack`: NULL if there is none. */
 void site_ends_count(struct site_ends *ends, const struct process *process,
 		     const struct stack *stack);
+
+/* So many of them. */
+void site_ends_add(struct site_ends *ends, const struct process *process, const struct stack *stack,
+		   uint64_t count);
+
+/* Whether a table of their stacks leaves something out. */
+bool site_ends_lack(const struct site_ends *ends);
 
 /*
  * How many lack a line of Python that others have; 0 if none has one: Python's lines were not asked

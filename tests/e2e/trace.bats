@@ -296,3 +296,25 @@ called() {
 		grep -q "events seen = " lines
 	done
 }
+
+@test "the summary says what shows where memory is from that was most in the end" {
+	local hint="held most in the end: --stack shows where that was allocated\."
+
+	puppet_with_cuda
+	tool_start trace TRACE_PID -c -o out.txt -p "$PUPPET_PID"
+	for _ in $(seq 16); do puppet alloc 4096; done
+	trace_stop
+	grep -qE "^  puppet \($PUPPET_PID\) $hint" out.txt || fail "$(cat out.txt)"
+	# Not where that is shown; nor of what has become less.
+	tool_start trace TRACE_PID -c --stack -o out.txt -p "$PUPPET_PID"
+	for _ in $(seq 16); do puppet alloc 4096; done
+	trace_stop
+	assert_equal "$(grep -c "$hint" out.txt)" 0
+	tool_start trace TRACE_PID -c -o out.txt -p "$PUPPET_PID"
+	for _ in $(seq 20); do puppet alloc 4096; done
+	for _ in $(seq 4); do puppet free; done
+	trace_stop
+	assert_equal "$(grep -c "$hint" out.txt)" 0
+	grep -q "device .* 16 " out.txt
+	puppet_end
+}

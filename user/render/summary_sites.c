@@ -6,6 +6,7 @@
 #include "event/probe.h"
 #include "ledger/usage.h"
 #include "render/field.h"
+#include "render/identity_words.h"
 #include "render/stack_words.h"
 #include "render/summary_table.h"
 #include "report/call_sites.h"
@@ -13,6 +14,7 @@
 
 #define SHOWN 10
 #define SHOWN_JSON 100
+#define MANY_BLOCKS 16 /* fewer are seen at a glance in the table of the largest */
 
 /* What was allocated in one place. */
 struct live_place {
@@ -285,11 +287,55 @@ static void append_calls(struct string *out, const struct summary *summary, size
 	free(rows);
 }
 
+/*
+ * Whether it may leak: what it had in the end was about as much as ever, and in many blocks.
+ */
+static bool seems_to_grow(const struct process *process)
+{
+	uint64_t bytes = 0, count = 0, peak = 0;
+	uint32_t i;
+
+	for (i = 0; i < MS_SPACES_COUNT; i++) {
+		const struct space_total *space = &process->spaces[i];
+
+		if (!usage_is_held(i))
+			continue;
+		bytes += process->exited ? space->exit_bytes : space->live_bytes;
+		count += process->exited ? space->exit_count : space->live_count;
+		peak += space->peak_bytes;
+	}
+	return !process->entries_only && count >= MANY_BLOCKS && bytes >= peak - peak / 8;
+}
+
+/* Without stacks: who may want to know where its memory was allocated. */
+static void append_hint(struct string *out, const struct summary *summary)
+{
+	const struct state *state = summary->state;
+	const struct process *process = NULL;
+	size_t count = 0, i;
+
+	for (i = 0; !summary->interim && i < state->processes_count; i++) {
+		if (!seems_to_grow(state->processes[i]))
+			continue;
+		if (!count++)
+			process = state->processes[i];
+	}
+	if (!count)
+		return;
+	string_append_text(out, "\n  ");
+	identity_words_process(out, process);
+	if (count > 1)
+		string_append_format(out, " and %zu more", count - 1);
+	string_append_text(out, " held most in the end: --stack shows where that was allocated.\n");
+}
+
 void summary_sites_append(struct string *out, const struct summary *summary,
 			  const struct text_options *options)
 {
-	if (!summary->call_sites)
+	if (!summary->call_sites) {
+		append_hint(out, summary);
 		return;
+	}
 	append_live(out, summary, options->width);
 	append_ends(out, summary);
 	append_calls(out, summary, options->width);

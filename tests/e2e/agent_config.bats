@@ -179,8 +179,16 @@ import yaml
 for path in sys.argv[1:]:
     for manifest in yaml.safe_load_all(open(path, encoding="utf-8")):
         print(manifest["kind"], manifest["metadata"]["name"])
+        pod = manifest["spec"]["template"]["spec"] if manifest["kind"] == "DaemonSet" else {}
+        hosts = {volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", [])}
+        for container in pod.get("containers", []):
+            for mount in container["volumeMounts"]:
+                print(hosts[mount["name"]], mount["mountPath"], mount.get("readOnly", False))
 PYTHON
 	grep -q '^DaemonSet memscope-bpf$' kinds.txt
+	# Where names of pods are looked for by default.
+	grep -qx '/var/log/pods /var/log/pods True' kinds.txt
+	grep -qx '/var/log/containers /var/log/containers True' kinds.txt
 	grep -q '^PodMonitor memscope-bpf$' kinds.txt
 }
 

@@ -64,6 +64,17 @@ static void test_none(void **state)
 	expect("/pod" POD_UID "/x", "", "", "");
 }
 
+/* As an agent in a pod sees them, whose own cgroup is the root of all paths. */
+static void test_from_another_pod(void **state)
+{
+	(void)state;
+	expect("/../../pod" POD_UID "/" ID, "", ID, POD_UID);
+	expect("/../../" POD_SLICE "/cri-containerd-" ID ".scope", "containerd", ID, POD_UID);
+	expect("/../../../besteffort/pod" POD_UID "/" ID, "", ID, POD_UID);
+	expect("/../" ID, "", ID, "");
+	expect("/..", "", "", "");
+}
+
 /* Inside of a container, anyone can make cgroups. */
 static void test_the_outermost_counts(void **state)
 {
@@ -99,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_from_another_pod),
 		cmocka_unit_test(test_the_outermost_counts),
 		cmocka_unit_test(test_made_up_names),
 	};

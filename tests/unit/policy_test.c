@@ -18,10 +18,11 @@ static const struct policy_subject training = {
 	.uid = "1000",
 	.cgroup = "/kubepods.slice/pod7/cri-containerd-abc.scope",
 	.container = "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789",
+	.container_name = "cuda",
 	.namespace = "ml-training",
 };
 
-static const struct policy_subject unknown = { "x", "", "", "", "", "" };
+static const struct policy_subject unknown = { "x", "", "", "", "", "", "" };
 
 static bool is_denied(const char *allow, const char *deny, const struct policy_subject *subject)
 {
@@ -39,17 +40,24 @@ static bool is_denied(const char *allow, const char *deny, const struct policy_s
 static void rules_are_about_what_they_say(void **state)
 {
 	static const char *const yes[] = {
-		"comm=python3",      "comm=py*",
-		"user=alice",        "user=1000",
-		"cgroup=/kubepods*", "cgroup=*/pod7/*",
-		"container=abcdef*", "container=abcdef012345",
-		"namespace=ml-*",    "comm=other, user=alice",
+		"comm=python3",
+		"comm=py*",
+		"user=alice",
+		"user=1000",
+		"cgroup=/kubepods*",
+		"cgroup=*/pod7/*",
+		"container=abcdef*",
+		"container=abcdef012345",
+		"container=c?da",
+		"namespace=ml-*",
+		"comm=other, user=alice",
 		" comm = pytho?3 ",
 	};
 	static const char *const no[] = { "comm=python",
 					  "user=100",
 					  "cgroup=pod7",
 					  "container=b*",
+					  "container=cud",
 					  "container=bcdef0123456",
 					  "container=abcdef0123457",
 					  "namespace=train",

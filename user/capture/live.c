@@ -538,7 +538,7 @@ int live_open(struct live **result, const struct live_options *options)
 		return -ENOMEM;
 	live->options = *options;
 	live->identities.lines = options->command_lines;
-	live->identities.containers = options->containers;
+	live->identities.names = options->names;
 	live->identities.cgroup = options->scope.cgroup;
 	live->options.ring_bytes = ring_size(options->ring_bytes);
 	live->counted_ns = clock_monotonic_ns();

@@ -27,9 +27,9 @@ struct live_options {
 	bool follow;            /* children too */
 	bool in_processes;  /* probes are put into the traced processes alone, never into files */
 	bool command_lines; /* records of identities have them, too */
-	struct container_map *containers; /* that have names; NULL: none; outlives the capture */
-	uint32_t ops;                     /* bit set of enum ms_op: what is probed */
-	uint32_t layers;                  /* bit set of enum ms_layer */
+	struct name_sources *names; /* of containers and pods; outlives the capture */
+	uint32_t ops;               /* bit set of enum ms_op: what is probed */
+	uint32_t layers;            /* bit set of enum ms_layer */
 	uint32_t spared;        /* ops (bit set) whose runtime functions are left to the driver, */
 	const bool *named;      /* but for these, by row; NULL: all. Outlives the capture. */
 	bool entries_only;      /* no call is followed to its end */

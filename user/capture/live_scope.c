@@ -65,7 +65,8 @@ static int ask_policy(struct live *live, pid_t pid, uint64_t start_ns, bool *den
 	const struct policy_asked asked = { .pid = pid,
 					    .start_ns = start_ns,
 					    .whos = &live->identities.whos,
-					    .users = &live->identities.users };
+					    .users = &live->identities.users,
+					    .names = live->identities.names };
 
 	return policy_ask(live->options.scope.policy, &asked, denied);
 }

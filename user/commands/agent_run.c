@@ -218,7 +218,7 @@ static void signalled(void *context)
 		log_info("the configuration has been read again");
 	}
 	/* The capture has its own, which looks after itself. */
-	container_map_close(&now.recording.capture.containers);
+	name_sources_close(&now.recording.capture.names);
 	notify_say(&run->notify, "READY=1");
 }
 

@@ -131,13 +131,12 @@ int capture_options_check_who(struct capture_options *capture)
 
 	if (code != EXIT_OK)
 		return code;
-	return live_choice_check(&capture->selection.who,
-				 capture->containers.path ? &capture->containers : NULL);
+	return live_choice_check(&capture->selection.who, &capture->names);
 }
 
 void capture_options_fini(struct capture_options *capture)
 {
-	container_map_close(&capture->containers);
+	name_sources_close(&capture->names);
 	marker_rows_fini(&capture->markers);
 	python_functions_fini(&capture->functions);
 	selection_fini(&capture->selection);
@@ -165,7 +164,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.follow = selection->follow,
 		.in_processes = selection->in_processes,
 		.command_lines = selection->command_lines,
-		.containers = capture->containers.path ? &capture->containers : NULL,
+		.names = &capture->names,
 		.ops = selection_captured_ops(selection),
 		.layers = selection_layers(selection, entries_only),
 		.spared = selection_spared(selection),

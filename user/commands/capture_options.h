@@ -39,10 +39,10 @@ struct capture_options {
 	enum capture_markers nvtx;
 	struct marker_rows markers;
 	struct python_functions functions; /* of Python, that are markers */
-	struct container_map containers;
-	const char *fewer;      /* for losses_append_reasons() */
-	bool gpu_times;         /* of a command: CUPTI is asked for them, */
-	uint64_t gpu_times_ns;  /* for so long; 0: as long as it runs */
+	struct name_sources names;         /* of containers and pods */
+	const char *fewer;                 /* for losses_append_reasons() */
+	bool gpu_times;                    /* of a command: CUPTI is asked for them, */
+	uint64_t gpu_times_ns;             /* for so long; 0: as long as it runs */
 	bool output_is_taken;   /* standard output is for data alone: a command gets another one */
 	bool terminal_is_taken; /* a command gets nothing in its place */
 };
@@ -52,6 +52,7 @@ struct capture_options {
 			     .stack_depth = MS_STACK_MOST, .stack_kinds = MS_FRAME_KINDS_ALL, \
 			     .table_bytes = 256ull << 20, \
 			     .table_cache = "/var/cache/memscope-bpf", \
+			     .names.logs.path = POD_LOGS_DEFAULT, \
 			     .fewer = LOSSES_FEWER_EVENTS }
 /* clang-format on */
 

@@ -91,7 +91,7 @@ static void look_at(struct look *look, pid_t pid)
 		note(choice, value_of(choice, &identity));
 }
 
-static int look_at_all(struct choice *choice, struct container_map *containers)
+static int look_at_all(struct choice *choice, struct name_sources *sources)
 {
 	struct look *look = calloc(1, sizeof(*look));
 	DIR *directory = look ? opendir("/proc") : NULL;
@@ -101,7 +101,7 @@ static int look_at_all(struct choice *choice, struct container_map *containers)
 
 	if (look) {
 		look->choice = choice;
-		look->maker.containers = containers;
+		look->maker.names = sources;
 	}
 	while (directory && (entry = readdir(directory)))
 		if (!string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
@@ -146,7 +146,7 @@ static bool is_ambiguous(const struct choice *choice)
 }
 
 /* `*waits`: none has it, but one may come. */
-static int tell(const struct choice *choice, const char *asked, struct container_map *containers,
+static int tell(const struct choice *choice, const char *asked, struct name_sources *sources,
 		bool *waits)
 {
 	const bool is_user = choice->item == IDENTITY_USER;
@@ -156,7 +156,7 @@ static int tell(const struct choice *choice, const char *asked, struct container
 
 	append_values(&values, choice);
 	if (!choice->found && !(is_user && users_exists(asked))) {
-		process_names_of_cuda(&names, &choice->asked, containers);
+		process_names_of_cuda(&names, &choice->asked, sources);
 		process_names_append(&values, &names, CUDA_PROCESSES);
 	}
 	string_append_char(&values, '\0');
@@ -185,22 +185,20 @@ static int tell(const struct choice *choice, const char *asked, struct container
 	return code;
 }
 
-static int check(struct choice choice, const char *asked, struct container_map *containers,
-		 bool *waits)
+static int check(struct choice choice, const char *asked, struct name_sources *sources, bool *waits)
 {
-	if (!asked || look_at_all(&choice, containers))
+	if (!asked || look_at_all(&choice, sources))
 		return EXIT_OK;
-	return tell(&choice, asked, containers, waits);
+	return tell(&choice, asked, sources, waits);
 }
 
 /* Processes that use CUDA run, and each of them is left out. */
-static void tell_left_out(const struct process_selection *selection,
-			  struct container_map *containers)
+static void tell_left_out(const struct process_selection *selection, struct name_sources *sources)
 {
 	struct process_names names = { 0 };
 	struct string text = { 0 };
 
-	if (process_names_of_cuda(&names, selection, containers) || !names.count)
+	if (process_names_of_cuda(&names, selection, sources) || !names.count)
 		return;
 	process_selection_append(&text, selection);
 	process_names_append(&text, &names, CUDA_PROCESSES);
@@ -209,7 +207,7 @@ static void tell_left_out(const struct process_selection *selection,
 	string_fini(&text);
 }
 
-static int check_all(const struct process_selection *selection, struct container_map *containers,
+static int check_all(const struct process_selection *selection, struct name_sources *sources,
 		     bool *waits)
 {
 	const struct choice choices[] = {
@@ -229,24 +227,23 @@ static int check_all(const struct process_selection *selection, struct container
 	size_t i;
 
 	for (i = 0; code == EXIT_OK && i < sizeof(choices) / sizeof(*choices); i++)
-		code = check(choices[i], asked[i], containers, waits);
+		code = check(choices[i], asked[i], sources, waits);
 	return code;
 }
 
-int live_choice_check_names(const struct process_selection *selection,
-			    struct container_map *containers)
+int live_choice_check_names(const struct process_selection *selection, struct name_sources *sources)
 {
 	bool waits = false;
 
-	return check_all(selection, containers, &waits);
+	return check_all(selection, sources, &waits);
 }
 
-int live_choice_check(const struct process_selection *selection, struct container_map *containers)
+int live_choice_check(const struct process_selection *selection, struct name_sources *sources)
 {
 	bool waits = false;
-	const int code = check_all(selection, containers, &waits);
+	const int code = check_all(selection, sources, &waits);
 
 	if (code == EXIT_OK && !waits && process_selection_is_some(selection))
-		tell_left_out(selection, containers);
+		tell_left_out(selection, sources);
 	return code;
 }

@@ -6,7 +6,7 @@
 #ifndef MEMSCOPE_COMMANDS_LIVE_CHOICE_H
 #define MEMSCOPE_COMMANDS_LIVE_CHOICE_H
 
-#include "host/container_map.h"
+#include "host/name_sources.h"
 #include "ledger/process_selection.h"
 
 /*
@@ -15,9 +15,9 @@
  * so. Pods, namespaces, cgroups and names may come later: of these it says that none is there.
  */
 int live_choice_check_names(const struct process_selection *selection,
-			    struct container_map *containers);
+			    struct name_sources *sources);
 
 /* The same; and if each process that uses CUDA now is left out, says so, with their names. */
-int live_choice_check(const struct process_selection *selection, struct container_map *containers);
+int live_choice_check(const struct process_selection *selection, struct name_sources *sources);
 
 #endif /* MEMSCOPE_COMMANDS_LIVE_CHOICE_H */

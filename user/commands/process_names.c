@@ -85,7 +85,7 @@ static void look_at(struct look *look, pid_t pid)
 }
 
 bool process_names_of_cuda(struct process_names *names, const struct process_selection *selection,
-			   struct container_map *containers)
+			   struct name_sources *sources)
 {
 	struct look *look = calloc(1, sizeof(*look)); /* large */
 	DIR *directory = look ? opendir("/proc") : NULL;
@@ -96,7 +96,7 @@ bool process_names_of_cuda(struct process_names *names, const struct process_sel
 	if (look) {
 		look->names = names;
 		look->selection = selection;
-		look->maker.containers = containers;
+		look->maker.names = sources;
 	}
 	while (directory && (entry = readdir(directory)))
 		if (!string_parse_u64(entry->d_name, 1, 1 << 22, &pid))

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/string.h"
-#include "host/container_map.h"
+#include "host/name_sources.h"
 #include "ledger/process_selection.h"
 
 #define PROCESS_NAMES_MOST 8
@@ -31,7 +31,7 @@ void process_names_note(struct process_names *names, const char *name);
  * them is one of the selection.
  */
 bool process_names_of_cuda(struct process_names *names, const struct process_selection *selection,
-			   struct container_map *containers);
+			   struct name_sources *sources);
 
 /* Appends them, safe for terminals, after `before`; nothing if there is none. */
 void process_names_append(struct string *out, const struct process_names *names,

@@ -150,7 +150,7 @@ static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(recording.capture), "Record", "recorded"),
 	CAPTURE_OPTIONS_WHO_ROWS(AT(recording.capture)),
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(recording.capture), "Record", "recorded"),
-	CONTAINER_OPTION_ROW(AT(recording.capture.containers)),
+	CONTAINER_OPTION_ROWS(AT(recording.capture.names)),
 	{ 'o', "output", "FILE",
 	  "Write to this file, which must not exist yet. - is standard output, which must not be a"
 	  " terminal (the standard output of COMMAND then goes to standard error). %h becomes the"

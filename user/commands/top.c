@@ -115,7 +115,7 @@ static const struct option_row rows[] = {
 	  " costs.",
 	  capture_options_stacks, AT(capture.stack_ops) },
 	CAPTURE_OPTIONS_STACK_ROWS(AT(capture)),
-	CONTAINER_OPTION_ROW(AT(capture.containers)),
+	CONTAINER_OPTION_ROWS(AT(capture.names)),
 	CAPTURE_OPTIONS_BUFFER_ROW(AT(capture), "8M"),
 	CAPTURE_OPTIONS_PROBE_ROWS(AT(capture), "watched"),
 	CAPTURE_OPTIONS_WITHOUT_ROW(AT(capture)),
@@ -178,8 +178,7 @@ static int look_here(struct top_run_settings *settings)
 		return refuse_nothing();
 	code = selection_check(&capture->selection);
 	if (code == EXIT_OK && !selection->command)
-		code = live_choice_check(&settings->selection,
-					 capture->containers.path ? &capture->containers : NULL);
+		code = live_choice_check(&settings->selection, &capture->names);
 	choose_ops(settings);
 	if (code == EXIT_OK)
 		code = require_tracing(

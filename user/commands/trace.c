@@ -68,7 +68,7 @@ static const struct option_row rows[] = {
 	CAPTURE_OPTIONS_PROCESS_ROWS(AT(capture), "Trace", "traced"),
 	CAPTURE_OPTIONS_WHO_ROWS(AT(capture)),
 	CAPTURE_OPTIONS_CMDLINE_ROW(AT(capture), "Show", "shown"),
-	CONTAINER_OPTION_ROW(AT(capture.containers)),
+	CONTAINER_OPTION_ROWS(AT(capture.names)),
 	{ 'e', "events", "alloc,free,copy,memset,launch,sync,memory,context,all",
 	  "Show only these calls; with ! in front (!free,copy), those of the default but these."
 	  " Default: all, but of memory and context only the failures."

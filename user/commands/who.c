@@ -32,7 +32,7 @@ struct settings {
 	bool json;
 	uint64_t watch_ns; /* 0: once */
 	uint64_t call_ns;  /* what a call of NVML may take */
-	struct container_map containers;
+	struct name_sources names;
 	struct process_selection selection;
 	uint32_t pids[PIDS_MOST];
 	size_t pids_count; /* 0: all */
@@ -86,7 +86,7 @@ static const struct option_row rows[] = {
 	{ 0, "timeout", "TIME",
 	  "Give up on NVML if one of its calls takes longer than TIME (default 5s).",
 	  option_duration, AT(call_ns) },
-	CONTAINER_OPTION_ROW(AT(containers)),
+	CONTAINER_OPTION_ROWS(AT(names)),
 	OPTION_QUIET_ROW,
 	OPTION_VERBOSE_ROW,
 	{ 0 },
@@ -309,7 +309,7 @@ static int check_names(struct settings *settings)
 	const struct process_selection names = { .user = settings->selection.user,
 						 .container = settings->selection.container };
 
-	return live_choice_check_names(&names, &settings->containers);
+	return live_choice_check_names(&names, &settings->names);
 }
 
 static int run_who(struct looking *looking)
@@ -318,7 +318,7 @@ static int run_who(struct looking *looking)
 
 	if (nvml_open(&looking->nvml))
 		log_warning("cannot use NVML");
-	looking->maker.containers = &looking->settings.containers;
+	looking->maker.names = &looking->settings.names;
 	writer_init_stdout(&looking->writer);
 	err = look_on(looking);
 	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
@@ -329,7 +329,7 @@ static int run_who(struct looking *looking)
 	nvml_close(looking->nvml);
 	holders_fini(&looking->holders);
 	identity_record_fini(&looking->maker);
-	container_map_close(&looking->settings.containers);
+	name_sources_close(&looking->settings.names);
 	string_table_fini(&looking->texts);
 	free(looking->processes);
 	err = writer_close(&looking->writer);
@@ -352,6 +352,7 @@ static int who(int argc, char **argv)
 	int code, first;
 
 	looking.settings.call_ns = CALL_NS;
+	looking.settings.names.logs.path = POD_LOGS_DEFAULT;
 	first = options_parse(&who_command, argc, argv, &looking.settings, &code);
 
 	if (first < 0)

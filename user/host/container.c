@@ -182,11 +182,12 @@ struct container container_of_cgroup(const char *path)
 	struct part part = { "", 0 }, parent;
 	bool in_kubernetes = false;
 
+	/* In a container, paths begin at its own cgroup: "kubepods" may be what ".." stands for. */
 	while (*(path = path + strspn(path, "/")) && !container.id[0]) {
 		parent = part;
 		part = (struct part){ path, strcspn(path, "/") };
 		path += part.length;
-		in_kubernetes |= begins(&part, "kubepods");
+		in_kubernetes |= begins(&part, "kubepods") || is(&part, "..");
 		if (in_kubernetes && !container.pod_uid[0])
 			find_pod(&container, part);
 		find_in(&container, &parent, part);

@@ -72,17 +72,15 @@ static void put_variables(struct string *record, const struct process_facts *fac
 }
 
 /*
- * What the engine says; else, what the program has been told. What Kubernetes gives every container
- * for its host name is the pod's name.
+ * What the engine or kubelet says; else, what the program has been told. What Kubernetes gives
+ * every container for its host name is the pod's name.
  */
 static void put_pod(struct identity_maker *maker)
 {
 	const struct process_facts *facts = &maker->facts;
 	const char *name = facts->variables[POD_NAME];
 	const struct container_names *names =
-		maker->containers && facts->container.id[0] ?
-			container_map_find(maker->containers, facts->container.id) :
-			NULL;
+		maker->names ? name_sources_find(maker->names, &facts->container) : NULL;
 	struct string *record = &maker->record;
 
 	put_text(record, IDENTITY_POD_UID, facts->container.pod_uid);

@@ -8,20 +8,20 @@
 #include "abi.h"
 #include "base/string.h"
 #include "capture/records/whos.h"
-#include "host/container_map.h"
+#include "host/name_sources.h"
 #include "host/process_facts.h"
 #include "host/users.h"
 
 /* A zeroed one is ready. */
 struct identity_maker {
-	bool lines;                       /* command lines, too */
-	struct container_map *containers; /* with names; NULL: none has */
-	const char *cgroup;               /* as in struct process_facts_wish */
-	struct whos whos;                 /* what the kernel side has said */
-	struct process_facts facts;       /* the last that were known */
-	struct process_facts read, said;  /* room for the next: of /proc, of the kernel side */
-	struct ms_event facts_of;         /* the process that they are of */
-	uint64_t facts_ns;                /* CLOCK_MONOTONIC: when they were read */
+	bool lines;                      /* command lines, too */
+	struct name_sources *names;      /* of containers and pods; NULL: none has one */
+	const char *cgroup;              /* as in struct process_facts_wish */
+	struct whos whos;                /* what the kernel side has said */
+	struct process_facts facts;      /* the last that were known */
+	struct process_facts read, said; /* room for the next: of /proc, of the kernel side */
+	struct ms_event facts_of;        /* the process that they are of */
+	uint64_t facts_ns;               /* CLOCK_MONOTONIC: when they were read */
 	struct users users;
 	struct string record;
 };

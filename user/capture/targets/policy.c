@@ -122,6 +122,9 @@ static bool is_about(const struct policy_rule *rule, const struct policy_subject
 		return true;
 	if (rule->key == CONTAINER && is_beginning(rule->pattern, value))
 		return true;
+	if (rule->key == CONTAINER && *subject->container_name &&
+	    !fnmatch(rule->pattern, subject->container_name, 0))
+		return true;
 	return rule->key == USER && *subject->uid && !fnmatch(rule->pattern, subject->uid, 0);
 }
 
@@ -178,10 +181,12 @@ int policy_ask(const struct policy *policy, const struct policy_asked *asked, bo
 	const struct process_facts_wish wish = { .variables = variables, .variables_count = 1 };
 	struct process_facts *facts = malloc(sizeof(*facts));
 	char uid[STRING_NUMBER_BYTES] = "", comm[MS_COMM_BYTES];
+	const struct container_names *names;
 	struct policy_subject subject;
 	int err = facts ? read_facts(asked, &wish, facts, comm) : -ENOMEM;
 
 	if (!err) {
+		names = asked->names ? name_sources_find(asked->names, &facts->container) : NULL;
 		if (facts->has_status)
 			snprintf(uid, sizeof(uid), "%u", facts->uid);
 		subject = (struct policy_subject){
@@ -190,7 +195,8 @@ int policy_ask(const struct policy *policy, const struct policy_asked *asked, bo
 			.uid = uid,
 			.cgroup = facts->cgroup,
 			.container = facts->container.id,
-			.namespace = facts->has_variable[0] ? facts->variables[0] : "",
+			.container_name = names ? names->name : "",
+			.namespace = names ? names->namespace : facts->variables[0],
 		};
 		*denied = policy_denies(policy, &subject);
 	}

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "capture/records/whos.h"
+#include "host/name_sources.h"
 #include "host/users.h"
 
 #define POLICY_RULES 64
@@ -50,7 +51,7 @@ bool policy_is_same(const struct policy *a, const struct policy *b);
 
 /* What is not known is "", which no pattern is about. */
 struct policy_subject {
-	const char *comm, *user, *uid, *cgroup, *container, *namespace;
+	const char *comm, *user, *uid, *cgroup, *container, *container_name, *namespace;
 };
 
 bool policy_denies(const struct policy *policy, const struct policy_subject *subject);
@@ -60,6 +61,7 @@ struct policy_asked {
 	uint64_t start_ns; /* as proc_read() has it */
 	const struct whos *whos;
 	struct users *users;
+	struct name_sources *names; /* of containers and namespaces; NULL: none has one */
 };
 
 /*

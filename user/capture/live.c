@@ -380,24 +380,6 @@ void live_cost(const struct live *live, struct summary_cost *cost)
 	programs_run_time(live->programs, &cost->bpf_runs, &cost->bpf_ns);
 }
 
-int live_wait_command(struct live *live)
-{
-	if (!live->spawned)
-		return -1;
-	if (!live->command_done &&
-	    waitpid(live->spawn.pid, &live->command_status, WNOHANG) == live->spawn.pid)
-		live->command_done = true;
-	if (!live->command_done && live->end_ns)
-		log_info("%s is no longer traced and goes on; waiting for its exit code",
-			 live->options.command[0]);
-	while (!live->command_done)
-		if (waitpid(live->spawn.pid, &live->command_status, 0) == live->spawn.pid ||
-		    errno != EINTR)
-			live->command_done = true;
-	return WIFSIGNALED(live->command_status) ? 128 + WTERMSIG(live->command_status) :
-						   WEXITSTATUS(live->command_status);
-}
-
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 static int open_mappings(struct live *live)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who is traced from the beginning: the processes that were named, those in the scope, the command.
+ * Who is traced from the beginning: the processes that were named, those in the scope, the command;
+ * and how the command ends.
  */
 #include <errno.h>
+#include <sys/wait.h>
 
 #include "base/log.h"
 #include "capture/live_internal.h"
@@ -116,4 +118,22 @@ int live_announce_targets(struct live *live)
 	for (i = 0; i < live->targets.count; i++)
 		live_feed_attach(live, live->targets.targets[i]);
 	return live->err;
+}
+
+int live_wait_command(struct live *live)
+{
+	if (!live->spawned)
+		return -1;
+	if (!live->command_done &&
+	    waitpid(live->spawn.pid, &live->command_status, WNOHANG) == live->spawn.pid)
+		live->command_done = true;
+	if (!live->command_done && live->end_ns)
+		log_info("%s is no longer traced and goes on; waiting for its exit code",
+			 live->options.command[0]);
+	while (!live->command_done)
+		if (waitpid(live->spawn.pid, &live->command_status, 0) == live->spawn.pid ||
+		    errno != EINTR)
+			live->command_done = true;
+	return WIFSIGNALED(live->command_status) ? 128 + WTERMSIG(live->command_status) :
+						   WEXITSTATUS(live->command_status);
 }

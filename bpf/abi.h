@@ -394,13 +394,20 @@ struct ms_settings {
 /*
  * Which processes are traced from their first call of a probed file on, without being asked for one
  * by one; with each comes an ATTACH record from the kernel, which is not counted: `value` is the
- * number of the file, `child_start_ns` when the process began (CLOCK_MONOTONIC).
+ * number of the file, `child_start_ns` when the process began (CLOCK_MONOTONIC), `child_pid` 1 if
+ * it had MS_TARGET_STRANGER.
  */
 enum ms_admits {
 	MS_ADMITS_NONE,
 	MS_ADMITS_ALL,
 	MS_ADMITS_CGROUP, /* those in it and below */
 };
+
+/*
+ * A struct ms_event: a process, or a thread of it, has been moved to another cgroup. No row of
+ * records.def, and not counted: no recording has it.
+ */
+#define MS_TYPE_MOVED 0x8002
 
 /*
  * In front of each ring buffer every CPU has a ring of its own, with a slot for each record: no
@@ -468,6 +475,8 @@ enum ms_target {
 	MS_TARGET_DENIED = 1 << 4,  /* alone: it is none, and not let in by its calls either */
 	MS_TARGET_UNSAID = 1 << 5,  /* at its first call, user space is told who it is */
 	MS_TARGET_STACKLESS = 1 << 6, /* no stacks are taken of its calls */
+	/* Alone: it is none, but called while it was not in the cgroup of MS_ADMITS_CGROUP. */
+	MS_TARGET_STRANGER = 1 << 7,
 };
 
 #endif /* MS_ABI_H */

@@ -18,7 +18,7 @@ static __always_inline bool is_in_scope(void)
  * Whether the calling process has begun to be a target: user space has been sent a record of it,
  * which is made where the thread has room for names, as there is little left of the stack.
  */
-static __always_inline bool admit(__u32 file)
+static __always_inline bool admit(__u32 file, bool was_stranger)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
@@ -26,6 +26,7 @@ static __always_inline bool admit(__u32 file)
 	struct ms_thread *thread =
 		bpf_task_storage_get(&ms_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct ms_process *record;
+	__u32 *known;
 
 	if (!thread)
 		return false;
@@ -35,7 +36,7 @@ static __always_inline bool admit(__u32 file)
 	event_init(&record->event, MS_TYPE_ATTACH, sizeof(*record), start_of(task),
 		   bpf_ktime_get_ns());
 	record->child_start_ns = BPF_CORE_READ(leader, start_time);
-	record->child_pid = 0;
+	record->child_pid = was_stranger;
 	record->value = file;
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), leader->comm);
 	/*
@@ -44,8 +45,25 @@ static __always_inline bool admit(__u32 file)
 	 */
 	if (ring_output(false, record, sizeof(*record), BPF_RB_FORCE_WAKEUP))
 		return false;
-	bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
+	known = bpf_map_lookup_elem(&ms_targets, &pid);
+	/* User space may have made a target of it by now, and have set other flags. */
+	if (known)
+		__sync_val_compare_and_swap(known, MS_TARGET_STRANGER, flags);
+	else
+		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
 	return true;
+}
+
+/*
+ * The process calls while it is not in the scope. Should it be moved there, its account does not
+ * begin with nothing, although the probes were there before it was.
+ */
+static __always_inline void note_stranger(void)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, flags = MS_TARGET_STRANGER;
+
+	if (settings.admits == MS_ADMITS_CGROUP)
+		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
 }
 
 /*
@@ -76,11 +94,13 @@ __noinline int ms_admits(__u64 cookie)
 		say_who();
 	if (flags & MS_TARGET_TRACED)
 		return 1;
-	if (flags || !is_in_scope()) {
+	if (flags & ~MS_TARGET_STRANGER || !is_in_scope()) {
 		count_bystander();
+		if (!flags)
+			note_stranger();
 		return 0;
 	}
-	if (admit(file))
+	if (admit(file, flags))
 		return 1;
 	call_refuse(spec_of(MS_COOKIE_ROW(cookie))->kind);
 	return 0;

@@ -34,6 +34,9 @@ __u32 epoch = 0;
 /* Whether anything was lost: user space looks at it before it looks at the map. */
 __u32 has_losses = 0;
 
+/* How many MS_TYPE_MOVED found no room in the ring. */
+__u32 lost_moves = 0;
+
 /* How often a launch was counted that was not like any before. */
 __u64 launch_keys = 0;
 

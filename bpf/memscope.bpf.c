@@ -213,3 +213,12 @@ int BPF_PROG(ms_exit, struct task_struct *task)
 		process_exit(task);
 	return 0;
 }
+
+/* Of a process as a whole, or of one of its threads; in all hierarchies. */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(ms_moved, struct cgroup *group, const char *path, struct task_struct *task)
+{
+	if (!stopped)
+		process_moved(task);
+	return 0;
+}

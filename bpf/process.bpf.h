@@ -37,9 +37,13 @@ static __always_inline void process_abandon(struct task_struct *task)
  */
 static __always_inline void process_exec(struct task_struct *task, __u32 old_pid)
 {
+	__u32 pid = task->tgid, flags = target_flags(pid);
 	struct ms_process record = {};
 
-	if (!target_flags(task->tgid))
+	/* The new program has called nothing yet. */
+	if (flags == MS_TARGET_STRANGER)
+		bpf_map_delete_elem(&ms_targets, &pid);
+	if (!flags || flags == MS_TARGET_STRANGER)
 		return;
 	process_abandon(task);
 	bpf_task_storage_delete(&ms_threads, task);
@@ -54,8 +58,8 @@ static __always_inline void process_exec(struct task_struct *task, __u32 old_pid
 static __always_inline void process_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct ms_process record = {};
-	__u32 flags = target_flags(parent->tgid) &
-		      ~(MS_TARGET_SHUT | MS_TARGET_ENTRIES | MS_TARGET_STACKLESS),
+	__u32 flags = target_flags(parent->tgid) & ~(MS_TARGET_SHUT | MS_TARGET_ENTRIES |
+						     MS_TARGET_STACKLESS | MS_TARGET_STRANGER),
 	      pid = child->tgid;
 
 	if (!flags || child->tgid == parent->tgid)
@@ -74,16 +78,32 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 static __always_inline void process_exit(struct task_struct *task)
 {
 	struct ms_process record = {};
-	__u32 pid = task->tgid;
+	__u32 pid = task->tgid, flags = target_flags(pid);
 
 	if (!(BPF_CORE_READ(task, signal, flags) & MS_SIGNAL_GROUP_EXIT))
 		process_abandon(task);
 	/* The last thread; if several find themselves last, the one that removes the target. */
 	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&ms_targets, &pid))
 		return;
+	if (flags == MS_TARGET_STRANGER)
+		return;
 	python_gone(pid);
 	record.value = task->exit_code;
 	process_report(MS_TYPE_EXIT, task, &record);
+}
+
+/*
+ * Whether it is in the scope by now, user space finds out: the kernel cannot tell here of which
+ * hierarchy the cgroup is that was asked for.
+ */
+static __always_inline void process_moved(struct task_struct *task)
+{
+	struct ms_event record = {};
+
+	event_init(&record, MS_TYPE_MOVED, sizeof(record), start_of(task), bpf_ktime_get_ns());
+	record.pid = record.tid = task->tgid;
+	if (ring_output(false, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&lost_moves, 1);
 }
 
 #endif /* MS_PROCESS_BPF_H */

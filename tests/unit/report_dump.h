@@ -30,6 +30,7 @@ struct report_dump {
 	const char *graph_launches;           /* the same; "all" to begin with */
 	uint64_t unwritten, missed, untraced; /* records, processes, as its end has them */
 	const char *forks;                    /* the same; NULL: it has none */
+	const char *leavers;                  /* the same */
 	const char *host, *targets;
 	uint64_t wall_offset_ns; /* 0: it does not say */
 	bool opened[REPORT_DUMP_FILES];
@@ -132,6 +133,8 @@ static inline void report_dump_end(struct report_dump *dump, uint64_t now_ns)
 	properties_put_u64(&end, "untraced_descendants", dump->untraced);
 	if (dump->forks)
 		properties_put(&end, "untraced_forks", dump->forks);
+	if (dump->leavers)
+		properties_put(&end, "left_cgroup", dump->leavers);
 	properties_put_u64(&end, "unwritten_records", dump->unwritten);
 	assert_int_equal(dump_writer_end(dump->writer, &end, now_ns), 0);
 	properties_fini(&end);

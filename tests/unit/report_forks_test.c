@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a report says of children that were not recorded and may have used CUDA.
+ * What a report says of children that were not recorded and may have used CUDA, and of processes
+ * that were recorded after they had left the cgroup that was asked for.
  */
 #include "reported.h"
 
@@ -46,10 +47,40 @@ static void test_forks_that_are_not_recorded(void **state)
 	done(&reader);
 }
 
+static void test_those_that_have_left(void **state)
+{
+	struct report_reader reader = report_dump_reader();
+	struct string md = { 0 }, json = { 0 };
+
+	(void)state;
+	begin();
+	dump.forks = NULL;
+	dump.leavers = "3 1000 7 8";
+	add(record_of(1000, 0, record_process(MS_TYPE_ATTACH, "server", 0)));
+	add(record_of(1000, 0, alloc("cudaMalloc", 0x2000, 300)));
+	report_dump_end(&dump, now_ns);
+	report_dump_read(&dump, &reader);
+	report_md(&md, &reader.report, false, true);
+	report_json(&json, &reader.report);
+	assert_has(&md,
+		   "Nothing was lost: the numbers of the recorded processes are exact; 3 of them"
+		   " were outside of the cgroup at the end, and in these numbers all the same.");
+	assert_has(&md,
+		   "* since when 3 processes were outside of the cgroup: left while recorded, and"
+		   " recorded to the end all the same (pids 1000, 7, 8)");
+	assert_has(&json, "\"left_cgroup\":{\"processes\":3,\"pids\":[1000,7,8]}");
+	assert_true(report_all_is_exact(&reader.report));
+	string_fini(&md);
+	string_fini(&json);
+	dump.leavers = NULL;
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forks_that_are_not_recorded),
+		cmocka_unit_test(test_those_that_have_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

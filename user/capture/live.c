@@ -254,6 +254,7 @@ static bool check(void *context)
 
 	if (live->mappings && mappings_wait(live->mappings))
 		on_mappings(live, 0);
+	live_moves_look(live);
 	if (live->err || (!live->targets.count && !scope_is_open(&live->options.scope)))
 		end(live, LIVE_TARGETS_GONE);
 	return live->mappings && mappings_wait(live->mappings);
@@ -331,6 +332,8 @@ int live_stop(struct live *live)
 	end(live, LIVE_TARGETS_GONE);
 	live_host_end(live);
 	live_devices_end(live);
+	live_drain(live);
+	live_moves_look(live);
 	if (live->mappings)
 		note_dropped(live, mappings_drain(live->mappings, &visitor, 0));
 	programs_stop(live->programs);
@@ -478,6 +481,7 @@ static int open_programs(struct live *live)
 	live->in_files = live_wants_files(live, strategy);
 	if (live->in_files && scope_is_open(&live->options.scope))
 		options.admits = live->options.scope.all ? MS_ADMITS_ALL : MS_ADMITS_CGROUP;
+	options.moves = live->options.scope.cgroup;
 	options.cgroup_fd = live->cgroup_fd;
 	log_debug("attach strategy: %s", strategy_name(strategy));
 	err = programs_open(&live->programs, &options);

@@ -131,6 +131,7 @@ int live_admitted(struct live *live, const struct ms_process *admission)
 		.began_ns = admission->child_start_ns,
 		.if_late = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN,
 		.level = LOG_DEBUG,
+		.has_called = admission->child_pid,
 	};
 	const struct attachment *attachment;
 	struct ms_process gone = *admission;
@@ -157,6 +158,8 @@ int live_admitted(struct live *live, const struct ms_process *admission)
 	attachment = file_probes_at(live->targets.file_probes, admission->value);
 	gone.value =
 		attachment && attachment->attached_ns <= newcomer.began_ns ? 0 : newcomer.if_late;
+	if (newcomer.has_called)
+		gone.value = MS_ATTACH_RUNNING;
 	return feed_gone(live, &gone);
 }
 

@@ -25,6 +25,7 @@
 #include "capture/attach/programs.h"
 #include "capture/targets/spawn.h"
 #include "capture/targets/target.h"
+#include "event/cgroup_leavers.h"
 #include "event/python_phases.h"
 #include "host/nvml.h"
 
@@ -41,6 +42,17 @@ struct live_forks {
 	size_t count;
 	struct loop_source *timer; /* NULL: none waits */
 	struct untraced_forks found;
+};
+
+#define LIVE_MOVES 64 /* that wait for being looked at */
+
+/* Processes that have been moved to another cgroup: live_moves.c. */
+struct live_moves {
+	pid_t waiting[LIVE_MOVES];
+	size_t count;
+	bool any;      /* more than that have been moved */
+	uint32_t lost; /* records of them, so far */
+	struct cgroup_leavers left;
 };
 
 /* Files of NVIDIA's driver: live_driver_files.c. */
@@ -124,6 +136,7 @@ struct live {
 	bool cure_said;
 	size_t untraced_before; /* those that used it before anything was attached to */
 	struct live_forks forks;
+	struct live_moves moves;
 };
 
 /*
@@ -170,6 +183,13 @@ void live_child_gone(struct live *live, const struct ms_process *fork);
  */
 void live_warn_untraced_before(struct live *live);
 void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
+
+/*
+ * live_moves.c: a process has been moved to another cgroup. take: returns live->err. look: at those
+ * of which it has heard, which may be let in unless the capture is stopping.
+ */
+int live_moves_take(struct live *live, const struct ms_event *move);
+void live_moves_look(struct live *live);
 
 /* live_forks.c: a target has forked. */
 void live_forks_add(struct live *live, const struct ms_process *fork);
@@ -241,7 +261,8 @@ struct live_newcomer {
 	uint64_t began_ns, mapped_ns;
 	uint32_t if_late;
 	enum log_level level;
-	bool named; /* by the user: no child of another target, and not found */
+	bool named;      /* by the user: no child of another target, and not found */
+	bool has_called; /* before it was in the scope: it may hold memory */
 	/*
 	 * The capture has begun, and there is no record of the process but what it does: if it ends
 	 * while it is being attached to, who it was is fed all the same.
@@ -299,6 +320,8 @@ bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *
 int live_open_scope(struct live *live);
 /* ... and later, where nothing gives notice. */
 void live_search_scope(struct live *live);
+/* The same for one process. */
+void live_search_process(struct live *live, pid_t pid);
 void live_close_scope(struct live *live);
 
 /* ---- live_targets.c ---- */

@@ -375,6 +375,12 @@ void live_search_scope(struct live *live)
 		scope_search(&live->options.scope, &live->targets, admit_later, live);
 }
 
+void live_search_process(struct live *live, pid_t pid)
+{
+	if (scope_includes(&live->options.scope, pid))
+		admit_child(pid, live);
+}
+
 int live_open_scope(struct live *live)
 {
 	int err;

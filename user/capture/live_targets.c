@@ -182,6 +182,8 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 {
 	uint32_t flags = MS_TARGET_TRACED | (live_follows(live) ? MS_TARGET_FOLLOW : 0);
 	const pid_t pid = newcomer->pid;
+	const bool has_called =
+		newcomer->has_called || programs_knows_stranger(live->programs, pid);
 	struct target *target;
 	int err = targets_add(&live->targets, pid, newcomer->level, &target);
 
@@ -210,9 +212,9 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 	}
 	if (!runs_for_long(newcomer))
 		look_for_python(live, target);
-	if (target_was_late(&live->targets, target, 0)) {
-		target->attach_flags = newcomer->if_late;
-		target->announced_ns = newcomer->if_late ? clock_monotonic_ns() : 0;
+	if (has_called || target_was_late(&live->targets, target, 0)) {
+		target->attach_flags = has_called ? MS_ATTACH_RUNNING : newcomer->if_late;
+		target->announced_ns = target->attach_flags ? clock_monotonic_ns() : 0;
 	}
 	*result = target;
 	return 0;
@@ -465,6 +467,8 @@ int live_take(void *context, void *record, size_t length)
 
 	if (event->type == MS_TYPE_WHO)
 		return live_take_who(live, record, length);
+	if (event->type == MS_TYPE_MOVED)
+		return live_moves_take(live, event);
 	/* Those of a process that is denied by now are dropped, too. */
 	err = feed_launches(live, event);
 	if (live_drops(live, event))

@@ -242,6 +242,22 @@ static void tell_forks(const struct untraced_forks *forks)
 	}
 }
 
+static void tell_leavers(const struct cgroup_leavers *leavers)
+{
+	const bool one = leavers && leavers->count == 1;
+	struct string pids = { 0 };
+
+	if (!leavers || !leavers->count)
+		return;
+	cgroup_leavers_append_pids(&pids, leavers);
+	log_warning("%llu process%s left the cgroup while %s traced, and %s traced on all the same"
+		    " (%.*s)",
+		    (unsigned long long)leavers->count, one ? "" : "es",
+		    one ? "it was" : "they were", one ? "was" : "were",
+		    pids.length ? (int)pids.length : 0, pids.length ? pids.bytes : "");
+	string_fini(&pids);
+}
+
 int capture_options_tell_blindness(const struct capture_options *capture, struct live *live,
 				   const struct losses *losses)
 {
@@ -258,6 +274,7 @@ int capture_options_tell_blindness(const struct capture_options *capture, struct
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they",
 			    selection->follow || selection->command ? live_late_cure(live) : "");
 	tell_forks(live_untraced_forks(live));
+	tell_leavers(live_cgroup_leavers(live));
 	/* Calls were seen of a program that was gone too soon for its mappings to be looked at. */
 	if (live_saw_library(live) || losses->seen)
 		return 0;

@@ -126,6 +126,16 @@ static void put_forks(struct properties *properties, const struct untraced_forks
 	put_string(properties, "untraced_forks", &text);
 }
 
+static void put_leavers(struct properties *properties, const struct cgroup_leavers *leavers)
+{
+	struct string text = { 0 };
+
+	if (!leavers)
+		return;
+	cgroup_leavers_append(&text, leavers);
+	put_string(properties, "left_cgroup", &text);
+}
+
 void recording_description_put_end(struct properties *properties, const char *reason,
 				   uint64_t end_ns, const struct losses *losses, struct live *live,
 				   const struct recorder *recorder)
@@ -142,6 +152,7 @@ void recording_description_put_end(struct properties *properties, const char *re
 	properties_put_u64(properties, "missed_processes", live_missed(live));
 	properties_put_u64(properties, "untraced_descendants", live_untraced(live));
 	put_forks(properties, live_untraced_forks(live));
+	put_leavers(properties, live_cgroup_leavers(live));
 	properties_put_u64(properties, "unwritten_blocks", counts.unwritten_blocks);
 	properties_put_u64(properties, "unwritten_records", counts.unwritten_records);
 	properties_put_u64(properties, "cpu_ns", cost.cpu_ns);

@@ -324,6 +324,7 @@ static int capture(struct run *run)
 	summary.untraced = live_untraced(run->live);
 	summary.untraced_known = true;
 	summary.forks = live_untraced_forks(run->live);
+	summary.leavers = live_cgroup_leavers(run->live);
 	if (!finish_err)
 		finish_err = pipeline_finish(&run->pipeline, &summary);
 	run->losses = summary.losses;

@@ -180,6 +180,7 @@ static int take_end(struct sink *sink, const struct summary *none)
 		.untraced = recording->coverage.untraced,
 		.untraced_known = recording->coverage.untraced_known,
 		.forks = recording->coverage.forks_known ? &recording->coverage.forks : NULL,
+		.leavers = recording->coverage.leavers_known ? &recording->coverage.leavers : NULL,
 		.captured_ops = recording->coverage.captured_ops,
 		.refused = recording->coverage.account.refused,
 	};

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "event/losses.h"
+#include "event/cgroup_leavers.h"
 #include "event/untraced_forks.h"
 #include "ledger/state.h"
 
@@ -34,7 +35,9 @@ struct summary {
 	bool missed_known;         /* else they were not counted */
 	uint64_t untraced;         /* at least so many descendants used CUDA and were not traced */
 	bool untraced_known;
-	const struct untraced_forks *forks;  /* children that may have; NULL: not known */
+	const struct untraced_forks *forks; /* children that may have; NULL: not known */
+	/* Processes traced on outside of the cgroup; NULL: not known, or none was given. */
+	const struct cgroup_leavers *leavers;
 	const struct call_sites *call_sites; /* of report/; NULL: no stacks were taken */
 	uint32_t stack_ops;                  /* bit set of enum ms_op: whose stacks were taken */
 	uint32_t captured_ops; /* bit set of enum ms_op: of the others nothing is known */

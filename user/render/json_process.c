@@ -330,3 +330,22 @@ void json_untraced_forks(struct json *json, const struct untraced_forks *forks)
 	}
 	json_close(json, ']');
 }
+
+void json_left_cgroup(struct json *json, const struct cgroup_leavers *leavers)
+{
+	size_t i;
+
+	json_name(json, "left_cgroup");
+	if (!leavers) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_put_u64(json, "processes", leavers->count);
+	json_name(json, "pids");
+	json_open(json, '[');
+	for (i = 0; i < leavers->pids_count; i++)
+		json_u64(json, leavers->pids[i]);
+	json_close(json, ']');
+	json_close(json, '}');
+}

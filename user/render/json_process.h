@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_RENDER_JSON_PROCESS_H
 #define MEMSCOPE_RENDER_JSON_PROCESS_H
 
+#include "event/cgroup_leavers.h"
 #include "event/untraced_forks.h"
 #include "ledger/state.h"
 #include "render/json_writer.h"
@@ -38,5 +39,8 @@ void json_process_splits(struct json *json, const struct process *process);
 
 /* Children that may have used CUDA and were not traced, as "untraced_forks"; NULL: not known. */
 void json_untraced_forks(struct json *json, const struct untraced_forks *forks);
+
+/* Processes that were traced on outside of the cgroup, as "left_cgroup"; NULL: not known. */
+void json_left_cgroup(struct json *json, const struct cgroup_leavers *leavers);
 
 #endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

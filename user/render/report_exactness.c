@@ -10,7 +10,7 @@ typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, n
 /* What a reader must know before trusting the numbers, over all recordings. */
 struct lacks {
 	struct losses lost; /* only its sums */
-	uint64_t unwritten, missing, damaged, missed, untraced, forks;
+	uint64_t unwritten, missing, damaged, missed, untraced, forks, leavers;
 	size_t interrupted, written, lacking, inexact, held_before;
 	const char *cut_sums; /* what was only counted, in a part of the time */
 
@@ -63,6 +63,7 @@ static struct lacks lacks_of(const struct report *report)
 		lacks.missed += recording->coverage.missed_processes;
 		lacks.untraced += recording->coverage.untraced;
 		lacks.forks += untraced_forks_sum(&recording->coverage.forks);
+		lacks.leavers += recording->coverage.leavers.count;
 		lacks.written += recording->coverage.being_written;
 		lacks.interrupted +=
 			!recording->coverage.account.has_end && !recording->coverage.being_written;
@@ -171,7 +172,8 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 	append_untraced(out, lacks, "; ", "");
 	if (!lacks->inexact && !lacks->missed && !lacks->untraced)
 		string_append_format(out, ": the numbers %sare exact",
-				     lacks->forks ? "of the recorded processes " : "");
+				     lacks->forks || lacks->leavers ? "of the recorded processes " :
+								      "");
 	if (lacks->cut_sums)
 		string_append_format(
 			out,
@@ -183,6 +185,11 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 				     "; whether at least %llu child%s that they forked used CUDA"
 				     " is not known",
 				     (ull)lacks->forks, lacks->forks == 1 ? "" : "ren");
+	if (lacks->leavers)
+		string_append_format(out,
+				     "; %llu of them %s outside of the cgroup at the end, and in"
+				     " these numbers all the same",
+				     (ull)lacks->leavers, lacks->leavers == 1 ? "was" : "were");
 	string_append_char(out, '.');
 }
 

@@ -130,6 +130,7 @@ static void put_lost(struct json *json, const struct report_recording *recording
 	json_put_if(json, "missed_processes", coverage->missed_known, coverage->missed_processes);
 	json_put_if(json, "untraced_descendants", coverage->untraced_known, coverage->untraced);
 	json_untraced_forks(json, coverage->forks_known ? &coverage->forks : NULL);
+	json_left_cgroup(json, coverage->leavers_known ? &coverage->leavers : NULL);
 	json_put_bool(json, "cut_short", account->cut_short);
 	json_put_bool(json, "has_beginning", coverage->has_beginning);
 	json_put_bool(json, "ended_properly", account->has_end);

@@ -6,6 +6,7 @@
 
 #include "render/field.h"
 #include "render/identity_words.h"
+#include "render/outsiders_words.h"
 #include "render/losses_words.h"
 #include "render/report_words.h"
 
@@ -183,42 +184,6 @@ static void append_unsure_peaks(struct string *out, const struct report_recordin
 	}
 }
 
-/* Its pid may have been another's before. */
-static const struct process *last_with_pid(const struct state *state, uint32_t pid)
-{
-	const struct process *last = NULL;
-	size_t i;
-
-	for (i = 0; i < state->processes_count; i++)
-		if (state->processes[i]->pid == pid)
-			last = state->processes[i];
-	return last;
-}
-
-/* Workers of a data loader have the driver from their parent and never call it. */
-static void append_forks(struct string *out, const struct report_recording *recording)
-{
-	const struct untraced_forks *forks = &recording->coverage.forks;
-	size_t i;
-
-	for (i = 0; i < forks->count; i++) {
-		const struct untraced_forks_parent *parent = &forks->parents[i];
-		const struct process *process = last_with_pid(recording->state, parent->pid);
-		const bool one = parent->count == 1;
-
-		string_append_format(out, "whether at least %s child%s of ",
-				     REPORT_COUNT(parent->count), one ? "" : "ren");
-		if (process)
-			identity_words_process(out, process);
-		else
-			string_append_format(out, "process %u", parent->pid);
-		string_append_text(out, " used CUDA: forked while it was recorded, with the driver"
-					" mapped, and not recorded (");
-		untraced_forks_append_pids(out, parent);
-		string_append_text(out, "; record -f includes children)\n");
-	}
-}
-
 /* Whether a part of the recording is outside of the time that was asked for. */
 static bool is_cut(const struct report_coverage *coverage)
 {
@@ -268,7 +233,7 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 			" %s used CUDA and %s not recorded (record -f includes children)\n",
 			REPORT_COUNT(untraced), untraced == 1 ? "" : "s",
 			untraced == 1 ? "it" : "they", untraced == 1 ? "was" : "were");
-	append_forks(out, recording);
+	outsiders_words(out, recording);
 	if (recording->coverage.runtime_alone)
 		string_append_text(out, "direct calls of the driver: only calls of the runtime"
 					" were recorded (--layer=runtime)\n");

@@ -282,6 +282,7 @@ void json_summary(struct json *json, const struct summary *summary)
 	json_put_if(json, "missed_processes", summary->missed_known, summary->missed_processes);
 	json_put_if(json, "untraced_descendants", summary->untraced_known, summary->untraced);
 	json_untraced_forks(json, summary->forks);
+	json_left_cgroup(json, summary->leavers);
 	summary_sites_json(json, summary);
 	json_name(json, "processes");
 	json_open(json, '[');

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "event/cgroup_leavers.h"
 #include "event/untraced_forks.h"
 #include "analysis/analysis.h"
 #include "report/holdings.h"
@@ -79,6 +80,8 @@ struct report_coverage {
 	bool untraced_known;
 	struct untraced_forks forks; /* the same: children that may have */
 	bool forks_known;
+	struct cgroup_leavers leavers; /* the same: they count, wherever they went */
+	bool leavers_known;
 	bool has_beginning; /* else it is older than these files */
 };
 

@@ -346,6 +346,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	coverage->untraced_known = replay_end_text(run->replay, "untraced_descendants");
 	coverage->forks_known = replay_end_text(run->replay, "untraced_forks");
 	untraced_forks_parse(&coverage->forks, replay_end_text(run->replay, "untraced_forks"));
+	coverage->leavers_known = replay_end_text(run->replay, "left_cgroup");
+	cgroup_leavers_parse(&coverage->leavers, replay_end_text(run->replay, "left_cgroup"));
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;

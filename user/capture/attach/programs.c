@@ -68,6 +68,7 @@ static void choose_programs(struct memscope_bpf *skeleton, const struct programs
 					      strategy_attach_type(strategy, true));
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_ioctl_tail,
 					      strategy_attach_type(strategy, true));
+	bpf_program__set_autoload(skeleton->progs.ms_moved, options->moves);
 	bpf_program__set_autoload(skeleton->progs.ms_marker, options->markers || options->marks);
 	bpf_program__set_expected_attach_type(skeleton->progs.ms_tensor,
 					      strategy_attach_type(strategy, true));
@@ -444,6 +445,20 @@ int programs_set_target(struct programs *programs, pid_t pid, uint32_t flags)
 			  bpf_map_delete_elem(map, &key);
 
 	return err ? -errno : 0;
+}
+
+bool programs_knows_stranger(const struct programs *programs, pid_t pid)
+{
+	uint32_t key = pid, flags;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(programs->skeleton->maps.ms_targets), &key,
+				    &flags) &&
+	       flags == MS_TARGET_STRANGER;
+}
+
+uint32_t programs_lost_moves(const struct programs *programs)
+{
+	return programs->skeleton->bss->lost_moves;
 }
 
 int programs_set_flag(struct programs *programs, pid_t pid, enum ms_target flag, bool wanted)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Processes that are moved into a cgroup, or out of it, while those in it are traced.
+
+load helpers
+
+bats_require_minimum_version 1.5.0
+
+# Makes one in that hierarchy ("" where version 2 has them all): sets GROUP and OUTSIDE.
+group_make() {
+	OUTSIDE=/sys/fs/cgroup${1:+/$1}
+	[ -e "$OUTSIDE/cgroup.procs" ] || return 1
+	GROUP=$OUTSIDE/memscope-test-$$-$RANDOM
+	mkdir "$GROUP"
+}
+
+# One of each kind: the kernel side can tell who is in one of version 2 alone.
+hierarchies() {
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+		echo /
+	else
+		echo pids unified
+	fi
+}
+
+move() {
+	echo "$1" > "$2/cgroup.procs"
+}
+
+# The puppet, with CUDA in it; sets MOVED, as the other forgets who it was.
+moved_start() {
+	puppet_with_cuda
+	MOVED=$PUPPET_PID
+}
+
+is_traced() {
+	wait_for 'grep -q "process $MOVED: its calls are recorded" trace.err'
+}
+
+of_puppet() {
+	summary "[.processes[] | select(.pid == $MOVED) | .was_running, .spaces[0].allocs, .spaces[0].frees]"
+}
+
+@test "--cgroup: a process that is moved there is traced from then on, as one that was running" {
+	local hierarchy
+
+	for hierarchy in $(hierarchies); do
+		group_make "${hierarchy#/}" || continue
+		moved_start
+		puppet alloc 4096
+		trace_start -v --cgroup "$GROUP"
+		puppet alloc 4096
+		move "$MOVED" "$GROUP"
+		is_traced
+		puppet alloc 4096
+		puppet free
+		puppet_end
+		sleep 0.3
+		trace_stop
+		rmdir "$GROUP"
+		assert_equal "$(of_puppet)" "[true,1,1]"
+		assert_equal "$(summary .left_cgroup)" '{"processes":0,"pids":[]}'
+		rm events.jsonl trace.err puppet.in puppet.out
+	done
+	[ -n "$GROUP" ] || skip "cgroups cannot be made here"
+}
+
+# The probes are in the driver since before the process began, which calls it before it is moved, and at once
+# afterwards: the kernel side lets it in.
+@test "--cgroup: what a process called before it was moved there is not taken for nothing" {
+	sees_first_calls || skip "no probes in files here"
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then group_make ""; else group_make unified; fi ||
+		skip "there are no cgroups of version 2 here"
+	trace_start --cgroup "$GROUP"
+	sh -c "echo \$\$ > $GROUP/cgroup.procs; exec '$WORKLOADS/calls' 1"
+	moved_start
+	puppet alloc 4096
+	kill -STOP "$TRACE_PID"
+	move "$MOVED" "$GROUP"
+	puppet alloc 4096
+	kill -CONT "$TRACE_PID"
+	puppet_end
+	sleep 0.3
+	trace_stop
+	rmdir "$GROUP"
+	assert_equal "$(of_puppet)" "[true,1,0]"
+}
+
+@test "--cgroup: one that only executes there was not running before" {
+	sees_first_calls || skip "no probes in files here"
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then group_make ""; else group_make unified; fi ||
+		skip "there are no cgroups of version 2 here"
+	trace_start --cgroup "$GROUP"
+	for _ in 1 2; do
+		sh -c "echo \$\$ > $GROUP/cgroup.procs; exec '$WORKLOADS/calls' 3"
+	done
+	# It calls outside, and executes another program before it is moved; one that ends there is nobody's.
+	printf '#!/bin/sh\necho $$ > %s/cgroup.procs\nexec "%s" 4\n' "$GROUP" "$WORKLOADS/calls" > script
+	chmod +x script
+	moved_start
+	puppet alloc 4096
+	echo "exec $PWD/script" >&8
+	wait "$MOVED"
+	"$WORKLOADS/calls" 5
+	sleep 0.3
+	trace_stop
+	rmdir "$GROUP"
+	assert_equal "$(summary '[.processes[] | .was_running, .spaces[0].allocs]')" "[false,3,false,3,false,4]"
+}
+
+@test "--cgroup: a process that leaves it is traced on, and that is said" {
+	local hierarchy
+
+	for hierarchy in $(hierarchies); do
+		group_make "${hierarchy#/}" || continue
+		puppet_start
+		MOVED=$PUPPET_PID
+		move "$MOVED" "$GROUP"
+		puppet load
+		puppet init
+		trace_start --cgroup "$GROUP"
+		tool_start record RECORD_PID -o a.mscope --cgroup "$GROUP"
+		puppet alloc 4096
+		move "$MOVED" "$OUTSIDE"
+		puppet alloc 4096
+		puppet free
+		kill -INT "$RECORD_PID"
+		tool_wait record RECORD_PID
+		trace_stop
+		puppet_end
+		rmdir "$GROUP"
+		assert_equal "$(of_puppet)" "[true,2,1]"
+		assert_equal "$(summary .left_cgroup)" "{\"processes\":1,\"pids\":[$MOVED]}"
+		summary . > event.json
+		valid event event.json
+		grep "warning: 1 process left the cgroup while it was traced, and was traced on all the same (pid $MOVED)" \
+			trace.err record.err > said
+		assert_equal "$(wc -l < said)" 2
+		"$MEMSCOPE" report -q --json a.mscope > report.json
+		valid report report.json
+		assert_equal "$(jq -c '.recordings[0].lost.left_cgroup' report.json)" "{\"processes\":1,\"pids\":[$MOVED]}"
+		"$MEMSCOPE" report -f md a.mscope > report.txt
+		grep -q "since when puppet ($MOVED) was outside of the cgroup: left while recorded" report.txt
+		"$MEMSCOPE" export -q -f ndjson -o lines a.mscope
+		assert_equal "$(tail -n 1 lines | jq '.left_cgroup.processes')" 1
+		rm events.jsonl trace.err a.mscope lines puppet.in puppet.out
+	done
+	[ -n "$GROUP" ] || skip "cgroups cannot be made here"
+}
+
+# More than are remembered one by one.
+@test "--cgroup: many that are moved while the tool cannot look are found" {
+	local pids=() i
+
+	group_make "$(hierarchies | cut -d ' ' -f 1 | tr -d /)" || skip "cgroups cannot be made here"
+	moved_start
+	for ((i = 0; i < 80; i++)); do
+		sleep 60 3>&- 8>&- 9<&- &
+		pids+=($!)
+	done
+	trace_start -v --cgroup "$GROUP"
+	kill -STOP "$TRACE_PID"
+	for i in "${pids[@]}" "$MOVED"; do
+		move "$i" "$GROUP"
+	done
+	kill -CONT "$TRACE_PID"
+	is_traced
+	puppet alloc 4096
+	puppet_end
+	kill "${pids[@]}"
+	sleep 0.3
+	trace_stop
+	wait
+	rmdir "$GROUP"
+	assert_equal "$(of_puppet)" "[true,1,0]"
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes that are moved from one cgroup to another while those of one are traced. One that is
+ * moved there is traced from then on, as one that was running. One that leaves stays a target, so
+ * that what becomes of its memory is seen, and is told of.
+ */
+#include "base/log.h"
+#include "capture/live_internal.h"
+#include "capture/targets/scope.h"
+
+int live_moves_take(struct live *live, const struct ms_event *move)
+{
+	struct live_moves *moves = &live->moves;
+
+	/* To attach to it, the rings may have to be read, which is being done now. */
+	if (moves->count < LIVE_MOVES)
+		moves->waiting[moves->count++] = (pid_t)move->pid;
+	else
+		moves->any = true;
+	return live->err;
+}
+
+/* With -f, children are traced in whichever cgroup they are. */
+static void look_at_target(struct live *live, struct target *target)
+{
+	if (target->left || target->named || live->options.follow ||
+	    scope_includes(&live->options.scope, target->pid) || target_is_gone(target))
+		return;
+	log_debug("process %d (%s) has left the cgroup: it is traced on", target->pid,
+		  target->comm);
+	target->left = true;
+	cgroup_leavers_add(&live->moves.left, (uint32_t)target->pid);
+}
+
+static void look_at(struct live *live, pid_t pid)
+{
+	struct target *target = targets_find(&live->targets, pid);
+
+	if (target)
+		look_at_target(live, target);
+	else if (!live->stopping)
+		live_search_process(live, pid);
+}
+
+static void look_at_all(struct live *live)
+{
+	size_t i;
+
+	for (i = 0; i < live->targets.count; i++)
+		look_at_target(live, live->targets.targets[i]);
+	if (!live->stopping)
+		live_search_scope(live);
+}
+
+void live_moves_look(struct live *live)
+{
+	const uint32_t lost = programs_lost_moves(live->programs);
+	struct live_moves *moves = &live->moves;
+
+	/* Others may be moved meanwhile. */
+	while (moves->count)
+		look_at(live, moves->waiting[--moves->count]);
+	if (!moves->any && moves->lost == lost)
+		return;
+	moves->any = false;
+	moves->lost = lost;
+	look_at_all(live);
+}
+
+const struct cgroup_leavers *live_cgroup_leavers(const struct live *live)
+{
+	return live->options.scope.cgroup ? &live->moves.left : NULL;
+}

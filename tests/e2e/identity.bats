@@ -95,6 +95,33 @@ contained() {
 	grep -qE "^/[^ ]*python[0-9.]* -m package, user root" who
 }
 
+@test "workers that Python starts are their script, not code on a command line" {
+	local method
+
+	program worker.py 4096
+	sed -i "s/sleep(0.1)/sleep(1)/" worker.py # of a worker that has ended, no parent can be found
+	cat > jobs.py <<- 'PROGRAM'
+		import multiprocessing, runpy, sys
+		if __name__ == "__main__":
+		    worker = multiprocessing.get_context(sys.argv[1]).Process(target=runpy.run_path, args=("worker.py",))
+		    worker.start()
+		    worker.join()
+	PROGRAM
+	for method in spawn forkserver; do
+		"$MEMSCOPE" record -q $MASK -f -o $method.mscope -- $PYTHON jobs.py $method
+		report $method.mscope
+		assert_equal "$(identities .identity.script)" '"jobs.py"'
+	done
+	# Its like on a command line is code, whoever the parent is.
+	cat > parent.py <<- 'PROGRAM'
+		import subprocess, sys
+		subprocess.run([sys.executable, "-c", "import runpy; runpy.run_path('worker.py')"])
+	PROGRAM
+	"$MEMSCOPE" record -q $MASK -f -o code.mscope -- $PYTHON parent.py
+	report code.mscope
+	assert_equal "$(identities .identity.script)" '"-c"'
+}
+
 @test "--cmdline: command lines, too" {
 	program train.py 4096
 	"$MEMSCOPE" record -q $MASK --cmdline -o a.mscope -- $PYTHON train.py --token=geheim

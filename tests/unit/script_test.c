@@ -115,6 +115,34 @@ static void test_the_end_of_a_long_path_is_kept(void **state)
 	assert_string_equal(script, "-m .module.name");
 }
 
+static void expect_worker(const char *arguments, size_t bytes, bool expected)
+{
+	char *copy = malloc(bytes ? bytes : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, arguments, bytes);
+	assert_int_equal(script_is_worker(copy, bytes), expected);
+	free(copy);
+}
+
+#define EXPECT_WORKER(arguments, expected) expect_worker(arguments, sizeof(arguments) - 1, expected)
+
+static void test_workers_of_multiprocessing(void **state)
+{
+	(void)state;
+	EXPECT_WORKER("python3\0-c\0from multiprocessing.spawn import spawn_main;"
+		      " spawn_main(tracker_fd=5, pipe_handle=7)\0--multiprocessing-fork",
+		      true);
+	EXPECT_WORKER("python3\0-X\0dev\0-c\0from multiprocessing.forkserver import main; main(7)",
+		      true);
+	EXPECT_WORKER("python3\0-c\0from multiprocessing.resource_tracker import main;main(4)",
+		      false);
+	EXPECT_WORKER("python3\0from multiprocessing.spawn import spawn_main; x", false);
+	EXPECT_WORKER("python3\0-c\0from multiprocessing.spawn", false);
+	EXPECT_WORKER("python3\0-c", false);
+	EXPECT_WORKER("", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_interpreter),
 		cmocka_unit_test(test_what_breaks_off),
 		cmocka_unit_test(test_the_end_of_a_long_path_is_kept),
+		cmocka_unit_test(test_workers_of_multiprocessing),
 	};
 
 	return unit_run("script", tests);

@@ -142,6 +142,7 @@ void process_facts_arguments(const char *text, size_t bytes, const struct proces
 
 	script_find(facts->exe[0] ? facts->exe : text, text, bytes, facts->script,
 		    sizeof(facts->script));
+	facts->is_worker = script_is_worker(text, bytes);
 	if (!wish->line)
 		return;
 	while (bytes && !text[bytes - 1])
@@ -201,6 +202,55 @@ static void read_all(int directory, const struct process_facts_wish *wish, char 
 	facts->is_whole = read_exe(directory, facts);
 }
 
+#define WORKER_ANCESTORS 3 /* a server may lie between a worker and the script that it runs */
+
+/* The script of the first ancestor that is no worker; without one, it stays as it is. */
+static void read_parents_script(uint32_t pid, char *bytes, char *script)
+{
+	const struct process_facts_wish nothing = { 0 };
+	struct process_facts *parent = malloc(sizeof(*parent));
+	char path[32];
+	int directory, i;
+
+	for (i = 0; parent && pid && i < WORKER_ANCESTORS; i++) {
+		memset(parent, 0, sizeof(*parent));
+		snprintf(path, sizeof(path), "/proc/%u", pid);
+		directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (directory < 0)
+			break;
+		if (read_file(directory, "status", bytes, FILE_MAX_BYTES) > 0)
+			process_facts_status(bytes, parent);
+		read_exe(directory, parent);
+		read_arguments(directory, &nothing, bytes, parent);
+		close(directory);
+		if (!parent->is_worker) {
+			if (parent->script[0])
+				memcpy(script, parent->script, sizeof(parent->script));
+			break;
+		}
+		pid = parent->parent;
+	}
+	free(parent);
+}
+
+/*
+ * The parent that was read about is the parent if it still is afterwards: while it is, nobody else
+ * has its pid.
+ */
+static void read_worker(int directory, char *bytes, struct process_facts *facts)
+{
+	char script[PROCESS_FACTS_TEXT_BYTES];
+	struct process_facts again;
+
+	memcpy(script, facts->script, sizeof(script));
+	read_parents_script(facts->parent, bytes, script);
+	if (read_file(directory, "status", bytes, FILE_MAX_BYTES) <= 0)
+		return;
+	process_facts_status(bytes, &again);
+	if (again.parent == facts->parent)
+		memcpy(facts->script, script, sizeof(script));
+}
+
 int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_wish *wish,
 		       struct process_facts *facts)
 {
@@ -212,6 +262,8 @@ int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_
 	directory = bytes ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (directory >= 0 && is_process(directory, pid, start_ns)) {
 		read_all(directory, wish, bytes, facts);
+		if (facts->is_worker)
+			read_worker(directory, bytes, facts);
 		err = facts->has_status ? 0 : -ESRCH;
 	}
 	if (directory >= 0)

@@ -28,7 +28,8 @@ struct process_facts {
 	uint32_t
 		ns_pid; /* the process's pid in its own PID namespace; 0: the kernel does not say */
 	char exe[PROCESS_FACTS_TEXT_BYTES];    /* of a long path, its end */
-	char script[PROCESS_FACTS_TEXT_BYTES]; /* host/script.h */
+	char script[PROCESS_FACTS_TEXT_BYTES]; /* host/script.h; of a worker, its parent's */
+	bool is_worker;                        /* script_is_worker() */
 	char cgroup[PROCESS_FACTS_TEXT_BYTES]; /* in its hierarchy; of a long one, its beginning */
 	struct container container;
 	bool has_variable[PROCESS_FACTS_VARIABLES];

@@ -223,3 +223,23 @@ bool script_find(const char *program, const char *arguments, size_t bytes, char 
 	}
 	return option == OPTION_FOUND;
 }
+
+bool script_is_worker(const char *arguments, size_t bytes)
+{
+	static const char *const codes[] = { "from multiprocessing.spawn import spawn_main;",
+					     "from multiprocessing.forkserver import main;" };
+	struct arguments rest = { arguments, arguments + bytes };
+	const char *argument;
+	bool is_code = false;
+	ptrdiff_t length;
+	size_t i;
+
+	while ((length = take(&rest, &argument)) >= 0) {
+		for (i = 0; is_code && i < sizeof(codes) / sizeof(*codes); i++)
+			if ((size_t)length > strlen(codes[i]) &&
+			    !memcmp(argument, codes[i], strlen(codes[i])))
+				return true;
+		is_code = length == 2 && !memcmp(argument, "-c", 2);
+	}
+	return false;
+}

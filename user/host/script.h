@@ -22,4 +22,11 @@
 bool script_find(const char *program, const char *arguments, size_t bytes, char *script,
 		 size_t script_bytes);
 
+/*
+ * Whether the arguments are those by which Python's multiprocessing starts a worker, or the server
+ * that forks workers: such a process has only code of Python's own on its command line, and runs
+ * functions of its parent's script. Source: Lib/multiprocessing/spawn.py and forkserver.py.
+ */
+bool script_is_worker(const char *arguments, size_t bytes);
+
 #endif /* MEMSCOPE_HOST_SCRIPT_H */

@@ -161,7 +161,8 @@ static void merge(struct process_facts *read, const struct process_facts *said)
 {
 	const bool is_current = read->is_whole && (!said->exe[0] || is_same_program(read, said));
 
-	if (is_current && said->script[0])
+	/* Whose script a worker runs, only /proc knows. */
+	if (is_current && said->script[0] && !said->is_worker)
 		memcpy(read->script, said->script, sizeof(read->script));
 	if (is_current)
 		return;

@@ -217,6 +217,74 @@ puppet_executes() {
 	assert_equal "$output" 0
 }
 
+# $1: the variable for its process, $2: its name, then files that it maps as code before it waits.
+mapper_start() {
+	local -n process=$1
+
+	cat > mapper.py <<- 'PYTHON'
+		import mmap, sys, time
+		held = []
+		with open("/proc/self/comm", "w", encoding="utf-8") as comm:
+		    comm.write(sys.argv[1])
+		for path in sys.argv[2:]:
+		    with open(path, "rb") as file:
+		        held.append(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+		with open(sys.argv[1] + ".mapped", "w", encoding="utf-8"):
+		    time.sleep(0 if sys.argv[1].endswith("gone") else 1000)
+	PYTHON
+	/usr/bin/python3 mapper.py "${@:2}" 3>&- 4>&- 5>&- 8>&- 9<&- &
+	process=$!
+	wait_for "[ -e '$2.mapped' ]"
+	rm "$2.mapped"
+}
+
+mapper_end() {
+	local -n process=$1
+
+	kill "$process"
+	wait "$process" || true
+	process=
+}
+
+@test "what a denied process has mapped is not opened; a driver is known by its file, or its name" {
+	local driver name i
+
+	driver=$(readlink -f "$LD_LIBRARY_PATH/libcuda.so.1")
+	# Who reads one of these says that it is damaged.
+	for name in before.so later.so gone.so traced.so libcuda.so.1.cut; do
+		head -c 4096 "$driver" > "$name"
+	done
+	cp "$driver" known.so
+	mapper_start TRACE_PID agent-p-no "$PWD/before.so"
+	agent_start --deny "comm=agent-p-no*"
+	mapper_end TRACE_PID
+	mapper_start TRACE_PID agent-p-no "$PWD/later.so"
+	# Many, of which the agent comes to some when they have ended.
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		mapper_start FLOOD_PID agent-p-no-gone "$PWD/gone.so"
+		wait "$FLOOD_PID"
+	done
+	# What it has come to since, it has read.
+	mapper_start RECORD_PID agent-p-yes "$PWD/traced.so" "$PWD/known.so"
+	wait_for 'grep -q "traced.so: this ELF file is damaged" agent.err'
+	assert_equal "$(grep -c '\(before\|later\|gone\).so' agent.err)" 0
+	assert_equal "$(denied)" 0
+	mapper_end TRACE_PID
+	# By another name than any driver's, but it has been read for the one that is traced.
+	ln known.so hidden.so
+	mapper_start TRACE_PID agent-p-no-hid "$PWD/hidden.so"
+	wait_for '[ "$(denied)" = 1 ]'
+	mapper_end TRACE_PID
+	wait_for '[ "$(denied)" = 0 ]'
+	# By its name alone, whatever is in it.
+	mapper_start TRACE_PID agent-p-no-name "$PWD/libcuda.so.1.cut"
+	wait_for '[ "$(denied)" = 1 ]'
+	! grep 'libcuda.so.1.cut: this ELF' agent.err || fail "it has been read"
+	mapper_end TRACE_PID
+	mapper_end RECORD_PID
+	agent_stop
+}
+
 @test "rules are shown, and those that are none are refused" {
 	local line message
 

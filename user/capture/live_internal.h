@@ -65,6 +65,16 @@ struct live_driver_files {
 	bool full_said; /* that one of them found no place */
 };
 
+#define LIVE_ANSWERS 64
+
+/* Whether a process would be denied, as of then: it may map many files at once. */
+struct live_answer {
+	struct proc_info asked; /* a zeroed one is no process's */
+	pid_t pid;
+	uint64_t ts_ns; /* CLOCK_MONOTONIC */
+	bool denied;
+};
+
 struct live {
 	struct live_options options;
 	struct programs *programs;
@@ -79,7 +89,8 @@ struct live {
 	bool in_files;       /* probes are put there if they can be */
 	uint64_t bystanders; /* calls, as of `bystanders_ns` */
 	uint64_t bystanders_ns;
-	struct map denied;         /* pid -> see live_scope.c */
+	struct map denied; /* pid -> see live_scope.c */
+	struct live_answer answers[LIVE_ANSWERS];
 	uint64_t dropped;          /* calls of those, which the kernel side has counted */
 	int cgroup_fd;             /* of the scope's, for the kernel side; negative: none */
 	struct mappings *mappings; /* NULL: searched for once a second */
@@ -311,6 +322,11 @@ void live_deny_targets(struct live *live);
 void live_feed_exit(struct live *live, pid_t pid, uint64_t start_ns);
 /* Whether it is known that the policy denies the process with that pid. */
 bool live_is_denied(const struct live *live, pid_t pid);
+/*
+ * Whether a file may be opened that a process had mapped which cannot be asked for any more: any,
+ * if none is denied; else those alone that are known to be of CUDA.
+ */
+bool live_may_open(const struct live *live, const struct proc_mapping *mapping);
 /* Whether the record is a denied process's, and not to be handed over; it may be its last. */
 bool live_drops(struct live *live, const struct ms_event *event);
 /* A process has mapped a file: lets it in if the scope does. Returns whether it is a target. */

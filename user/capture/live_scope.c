@@ -17,6 +17,7 @@
 #include "event/identity.h"
 
 #define ADMIT_DRAIN_NS 10000000
+#define ANSWER_NS 100000000
 
 /* ---- the policy ------------------------------------------------------------------------------ */
 
@@ -95,6 +96,52 @@ static int ask_selection(struct live *live, pid_t pid, uint64_t start_ns, bool *
 	return 0;
 }
 
+static int ask(struct live *live, pid_t pid, uint64_t start_ns, bool selects, bool *denied)
+{
+	int err = 0;
+
+	*denied = false;
+	if (live->options.scope.policy)
+		err = ask_policy(live, pid, start_ns, denied);
+	if (!err && !*denied && selects)
+		err = ask_selection(live, pid, start_ns, denied);
+	return err;
+}
+
+static bool is_answer(const struct live_answer *answer, pid_t pid, const struct proc_info *info,
+		      uint64_t now_ns)
+{
+	return answer->pid == pid && answer->asked.start_ns == info->start_ns &&
+	       !strcmp(answer->asked.comm, info->comm) && now_ns - answer->ts_ns < ANSWER_NS;
+}
+
+/* Without any consequence for the process: it may become another user, or another program. */
+static bool would_deny(pid_t pid, void *context)
+{
+	struct live *live = context;
+	struct live_answer *answer = &live->answers[(size_t)pid % LIVE_ANSWERS];
+	const struct scope *scope = &live->options.scope;
+	const uint64_t now_ns = clock_monotonic_ns();
+	struct proc_info info;
+	bool denied;
+
+	if ((!scope->policy && !scope->selection) || proc_read(pid, &info))
+		return false;
+	if (is_denied_now(live, pid, info.start_ns))
+		return true;
+	if (is_answer(answer, pid, &info, now_ns))
+		return answer->denied;
+	denied = !ask(live, pid, info.start_ns, scope->selection, &denied) && denied;
+	*answer = (struct live_answer){ info, pid, now_ns, denied };
+	return denied;
+}
+
+bool live_may_open(const struct live *live, const struct proc_mapping *mapping)
+{
+	return (!live->options.scope.policy && !live->options.scope.selection) ||
+	       scope_knows(&live->targets, mapping);
+}
+
 /*
  * What has ended before it could be looked at is not handed over either, but counted as missed.
  * `followed`: it is a target, or the child of one, which -f follows whoever it is.
@@ -103,15 +150,12 @@ static bool denies(struct live *live, pid_t pid, uint64_t start_ns, bool followe
 {
 	const struct scope *scope = &live->options.scope;
 	const bool selects = scope->selection && !(followed && live->options.follow);
-	bool denied = false;
-	int err = 0;
+	bool denied;
+	int err;
 
 	if (is_denied_now(live, pid, start_ns))
 		return true;
-	if (scope->policy)
-		err = ask_policy(live, pid, start_ns, &denied);
-	if (!err && !denied && selects)
-		err = ask_selection(live, pid, start_ns, &denied);
+	err = ask(live, pid, start_ns, selects, &denied);
 	if (err)
 		live->targets.missed++;
 	if (!err && !denied)
@@ -286,6 +330,7 @@ void live_set_policy(struct live *live, const struct policy *policy)
 {
 	live_drain_all(live);
 	live->options.scope.policy = policy;
+	memset(live->answers, 0, sizeof(live->answers));
 	ask_denied_again(live);
 	if (policy)
 		live_deny_targets(live);
@@ -385,6 +430,8 @@ int live_open_scope(struct live *live)
 {
 	int err;
 
+	live->options.scope.would_deny = would_deny;
+	live->options.scope.context = live;
 	/* What this program would load itself, to begin with: others may be about to. */
 	targets_expect(&live->targets, getpid());
 	err = scope_search(&live->options.scope, &live->targets, admit_first, live);

@@ -525,7 +525,7 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	target = living_now(live, pid);
 	first = target && !target->mapped;
 	if (!target && !live_admit_mapped(live, pid, mapping, mapped_ns)) {
-		in_scope &= !live_is_denied(live, pid);
+		in_scope &= !live_is_denied(live, pid) && live_may_open(live, mapping);
 		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, false);
 		live_warn_untraced(live, pid, mapping);
 	}
@@ -553,7 +553,9 @@ void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t ma
 	if (target)
 		target_mapped_late(&live->targets, target, mapping, mapped_ns, true);
 	else
-		targets_mapped_late(&live->targets, pid, in_scope && !live_is_denied(live, pid),
+		targets_mapped_late(&live->targets, pid,
+				    in_scope && !live_is_denied(live, pid) &&
+					    live_may_open(live, mapping),
 				    mapping, mapped_ns, true);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/string.h"
 #include "capture/targets/files.h"
+#include "event/cuda_names.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
@@ -68,6 +69,11 @@ bool scope_includes(const struct scope *scope, pid_t pid)
 	       (scope->cgroup && proc_in_cgroup(pid, scope->hierarchy, scope->cgroup));
 }
 
+bool scope_knows(const struct targets *targets, const struct proc_mapping *mapping)
+{
+	return library_find(&targets->cache, mapping) || cuda_name_is_library(mapping->path);
+}
+
 bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 		 const struct proc_mapping *mapping)
 {
@@ -80,6 +86,8 @@ bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 		return false;
 	if (!scope_includes(scope, pid))
 		return false;
+	if (scope->would_deny && scope->would_deny(pid, scope->context))
+		return scope_knows(targets, mapping);
 	fd = file_open_mapping(pid, mapping, targets->map_files);
 	if (file_is_unread(fd, mapping))
 		return true; /* so that it is reported */

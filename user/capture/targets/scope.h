@@ -20,6 +20,12 @@ struct scope {
 	pid_t except;                /* a child of ours, which NVML has map the driver; 0: none */
 	const struct policy *policy; /* who of those is not traced after all; NULL: all are */
 	const struct process_selection *selection; /* who of those alone is traced; NULL: all are */
+	/*
+	 * Whether a process would be denied if it were asked for now: what it has mapped is then
+	 * not opened, but known by its name. NULL: none would be.
+	 */
+	bool (*would_deny)(pid_t pid, void *context);
+	void *context;
 };
 
 static inline bool scope_is_open(const struct scope *scope)
@@ -36,6 +42,12 @@ int scope_open_cgroup(const struct scope *scope);
 
 /* Whether the process, as long as it is there, is in the scope. */
 bool scope_includes(const struct scope *scope, pid_t pid);
+
+/*
+ * Whether that is a file with traced functions, as far as this is known without opening it: it has
+ * been read for another process, or is called as NVIDIA's driver or runtime is.
+ */
+bool scope_knows(const struct targets *targets, const struct proc_mapping *mapping);
 
 /* Whether the process is in the scope and the mapping is of a file with traced functions. */
 bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,

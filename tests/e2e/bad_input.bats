@@ -46,7 +46,11 @@ expect() {
 	expect 2 "an empty expression" "$MEMSCOPE" trace --api '' -p 1
 	expect 2 "there is nothing to trace" "$MEMSCOPE" trace
 	expect 2 "not several" "$MEMSCOPE" trace -p 1 -- true
-	expect 2 "is not a cgroup" "$MEMSCOPE" trace --cgroup x
+	for command in record trace top who; do
+		expect 2 "there is no cgroup x/y: looked for /sys/fs/cgroup/x/y" "$MEMSCOPE" $command --cgroup x/y
+		expect 2 "is not a cgroup" "$MEMSCOPE" $command --cgroup ./x
+		expect 2 "is not a cgroup" "$MEMSCOPE" $command --cgroup /x/../y
+	done
 	expect 2 "for all processes, -a" "$MEMSCOPE" trace -d 0.1 --cgroup /sys/fs/cgroup
 	expect 2 "there is no cgroup" "$MEMSCOPE" trace --cgroup /sys/fs/cgroup/nothing/here
 	for option in user comm container pod namespace; do

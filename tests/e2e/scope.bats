@@ -140,6 +140,36 @@ scoped_in() {
 	assert_equal "$(cat seen.txt)" "[[6,6,0]]"$'\n'"[[5,5,0],[6,6,0]]"
 }
 
+@test "--cgroup: without the first slash, below its slice, and with -a" {
+	local hierarchy=/sys/fs/cgroup/pids unit=memscope-test-$$-$RANDOM.service path made=
+
+	[ -d $hierarchy ] || hierarchy=/sys/fs/cgroup
+	[ -d $hierarchy/system.slice ] || made=$hierarchy/system.slice
+	mkdir -p "$hierarchy/system.slice/$unit" || skip "cgroups cannot be made here"
+	for path in "system.slice/$unit" "${hierarchy#/}/system.slice/$unit"; do
+		trace_start -a --cgroup "$path"
+		./scoped 5
+		scoped_in 6 "$hierarchy/system.slice/$unit"
+		sleep 0.3
+		trace_stop
+		seen >> seen.txt
+	done
+	tool_start record RECORD_PID -o a.mscope --cgroup "system.slice/$unit"
+	scoped_in 7 "$hierarchy/system.slice/$unit"
+	sleep 0.3
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	"$MEMSCOPE" report --json --cgroup "system.slice/$unit" a.mscope | jq -c '[.recordings[0].processes[].comm]' >> seen.txt
+	run -2 "$MEMSCOPE" trace --cgroup "$unit"
+	[[ $output == *"there is no cgroup $unit; write system.slice/$unit" ]] || fail "$output"
+	run "$MEMSCOPE" who --cgroup "$unit"
+	[[ $output == *"there is no cgroup $unit; write system.slice/$unit" ]] || fail "$output"
+	rmdir "$hierarchy/system.slice/$unit"
+	# Others may use it by now.
+	[ -z "$made" ] || rmdir "$made" || true
+	assert_equal "$(xargs < seen.txt)" "[[6,6,0]] [[6,6,0]] [scoped]"
+}
+
 @test "--cgroup: record and report understand the same words" {
 	local path
 

@@ -131,6 +131,10 @@ static void test_cgroups(void **state)
 	assert_true(HAS(&known, .cgroup = "/sys/fs/cgroup/pids/docker/"));
 	assert_false(HAS(&known, .cgroup = "/sys/fs/cgroup/a/b/docker"));
 	assert_false(HAS(&known, .cgroup = "/dock"));
+	assert_true(HAS(&known, .cgroup = "docker/" ID));
+	assert_true(HAS(&known, .cgroup = "docker/"));
+	assert_false(HAS(&known, .cgroup = "dock"));
+	assert_false(HAS(&known, .cgroup = ID));
 	assert_false(HAS(&known, .cgroup = "/docker/" ID "/x"));
 	assert_false(HAS(&unknown, .cgroup = "/"));
 }

@@ -114,8 +114,8 @@ int capture_options_check_who(struct capture_options *capture);
 	  option_flag, CAPTURE_OPTIONS_AT(at, selection.all) }, \
 	{ 0, "cgroup", "PATH", \
 	  verb " the processes that use CUDA in this cgroup and those below it, now and later. PATH is" \
-	  " as in /proc/PID/cgroup, or its directory below /sys/fs/cgroup, with cgroup v1 that of one" \
-	  " hierarchy.", \
+	  " as in /proc/PID/cgroup (/system.slice/x.service; the first slash may be left out), or its" \
+	  " directory below /sys/fs/cgroup, with cgroup v1 that of one hierarchy.", \
 	  selection_parse_cgroup, CAPTURE_OPTIONS_AT(at, selection) }, \
 	{ 'f', "follow", NULL, verb " the children of the " verbed " processes too.", option_flag, \
 	  CAPTURE_OPTIONS_AT(at, selection.follow) }

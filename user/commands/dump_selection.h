@@ -16,10 +16,13 @@
 /* Rows of a command's options; `at` is where its settings have the struct process_selection. */
 #define DUMP_SELECTION_ROWS(at) \
 	DUMP_SELECTION_USER_ROW(at), \
-	{ 0, "cgroup", "PATH", \
-	  "Only processes in this cgroup or below it. PATH is as in /proc/PID/cgroup.", \
-	  option_once, DUMP_SELECTION_AT(at, cgroup) }, \
+	{ 0, "cgroup", "PATH", DUMP_SELECTION_CGROUP_HELP, option_once, \
+	  DUMP_SELECTION_AT(at, cgroup) }, \
 	DUMP_SELECTION_CONTAINER_ROWS(at)
+
+#define DUMP_SELECTION_CGROUP_HELP \
+	"Only processes in this cgroup or below it. PATH is as in /proc/PID/cgroup; the first slash" \
+	" may be left out."
 
 #define DUMP_SELECTION_USER_ROW(at) \
 	{ 0, "user", "NAME", "Only processes of this user (name or UID).", option_once, \

@@ -68,10 +68,10 @@ static void put_targets(struct properties *properties, const struct selection *s
 	struct string text = { 0 };
 	size_t i;
 
-	if (selection->all)
+	if (selection->all && !selection->cgroup.path)
 		string_append_text(&text, "all");
-	if (selection->cgroup)
-		string_append_format(&text, "cgroup %s", selection->cgroup);
+	if (selection->cgroup.path)
+		string_append_format(&text, "cgroup %s", selection->cgroup.path);
 	if (process_selection_is_some(&selection->who)) {
 		string_append_text(&text, text.length ? ", " : "");
 		process_selection_append(&text, &selection->who);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/selection.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/duration.h"
@@ -51,93 +48,9 @@ int selection_parse_pids(const struct option_row *row, const char *value, void *
 	return option_pids(row, value, take_pid, place(row, settings));
 }
 
-#define CGROUP_ROOT "/sys/fs/cgroup"
-
-static bool is_directory(const char *path)
-{
-	struct stat status;
-
-	return !stat(path, &status) && S_ISDIR(status.st_mode);
-}
-
-static int refuse_cgroup(const struct option_row *row, const char *value)
-{
-	log_error("--%s: there is no cgroup %s; that of a process is in /proc/PID/cgroup",
-		  row->name, value);
-	return -ENOENT;
-}
-
-static bool is_in(const char *hierarchy, const char *cgroup)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), CGROUP_ROOT "/%s%s", hierarchy, cgroup);
-	return is_directory(path);
-}
-
-/* Version 2 has one, the root itself ("."). */
-static bool is_in_any(const char *cgroup)
-{
-	DIR *hierarchies = opendir(CGROUP_ROOT);
-	bool found = !hierarchies;
-	struct dirent *hierarchy;
-
-	while (!found && (hierarchy = readdir(hierarchies)))
-		found = is_in(hierarchy->d_name, cgroup);
-	if (hierarchies)
-		closedir(hierarchies);
-	return found;
-}
-
-static void forget_cgroup(struct selection *selection)
-{
-	free(selection->cgroup);
-	free(selection->hierarchy);
-	selection->cgroup = NULL;
-	selection->hierarchy = NULL;
-}
-
-/*
- * As a directory, "/sys/fs/cgroup/a/b", or as /proc/PID/cgroup has it, "/a/b". With version 1, a
- * directory is of one hierarchy, whose name comes first; a path alone is that of any.
- */
 int selection_parse_cgroup(const struct option_row *row, const char *value, void *settings)
 {
-	struct selection *selection = place(row, settings);
-	const size_t root = strlen(CGROUP_ROOT);
-	const char *path = value;
-	size_t length;
-
-	if (selection->cgroup) {
-		log_error("--%s: only one can be given: %s or %s", row->name, selection->cgroup,
-			  value);
-		return -EINVAL;
-	}
-	if (!strncmp(path, CGROUP_ROOT, root) && (!path[root] || path[root] == '/')) {
-		if (!is_directory(path))
-			return refuse_cgroup(row, value);
-		path += root;
-		if (*path && access(CGROUP_ROOT "/cgroup.controllers", F_OK)) {
-			length = strcspn(path + 1, "/");
-			selection->hierarchy = strndup(path + 1, length);
-			if (!selection->hierarchy)
-				return -ENOMEM;
-			path += 1 + length;
-		}
-	}
-	length = strlen(path);
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	if (path[0] != '/' || length < 2) {
-		log_error("--%s: \"%s\" is not a cgroup; write /sys/fs/cgroup/... or its path as in"
-			  " /proc/PID/cgroup (for all processes, -a)",
-			  row->name, value);
-		return -EINVAL;
-	}
-	selection->cgroup = strndup(path, length);
-	if (!selection->cgroup)
-		return -ENOMEM;
-	return is_in_any(selection->cgroup) ? 0 : refuse_cgroup(row, value);
+	return cgroup_option_parse(row, value, &place(row, settings)->cgroup);
 }
 
 static int find_op(const char *name)
@@ -322,7 +235,7 @@ static bool is_perf_sleep(const struct selection *selection)
 {
 	char *const *command = selection->command;
 
-	return (selection->pids_count || selection->all || selection->cgroup) && command &&
+	return (selection->pids_count || selection->all || selection->cgroup.path) && command &&
 	       !strcmp(command[0], "sleep") && command[1];
 }
 
@@ -364,9 +277,9 @@ static bool refuse_choice(const struct selection *selection)
 int selection_check(const struct selection *selection)
 {
 	int ways = (selection->pids_count > 0) +
-		   (selection->all ||
-		    (!selection->cgroup && process_selection_is_some(&selection->who))) +
-		   (selection->cgroup != NULL) + (selection->command != NULL);
+		   (!selection->cgroup.path &&
+		    (selection->all || process_selection_is_some(&selection->who))) +
+		   (selection->cgroup.path != NULL) + (selection->command != NULL);
 
 	if (selection->api && !*selection->api)
 		log_error("--api: an empty expression matches everything; leave it out");
@@ -427,5 +340,5 @@ void selection_fini(struct selection *selection)
 {
 	free(selection->pids);
 	selection->pids = NULL;
-	forget_cgroup(selection);
+	cgroup_option_fini(&selection->cgroup);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "commands/cgroup_option.h"
 #include "commands/command.h"
 #include "event/filter.h"
 #include "ledger/process_selection.h"
@@ -20,10 +21,9 @@ struct selection {
 	char *const *command; /* NULL-terminated; NULL: none */
 	bool follow;
 	bool in_processes; /* --attach=process */
-	bool all;
+	bool all;          /* with a cgroup, as perf has it: all of that */
 	bool command_lines;
-	char *cgroup;    /* path in its hierarchy; NULL: none */
-	char *hierarchy; /* name of its directory, if that was given and has one; NULL: any */
+	struct cgroup_option cgroup;
 	struct process_selection who; /* of all, or of the cgroup: these alone */
 	uint32_t ops;                 /* bit set of enum ms_op; 0: the default */
 	uint32_t

@@ -136,7 +136,7 @@ static void choose_ops(struct top_run_settings *settings)
 
 static bool is_empty(const struct selection *selection)
 {
-	return !selection->pids_count && !selection->all && !selection->cgroup &&
+	return !selection->pids_count && !selection->all && !selection->cgroup.path &&
 	       !selection->command;
 }
 
@@ -154,7 +154,7 @@ static void trace_all_for_selection(struct top_run_settings *settings)
 	struct selection *selection = &settings->capture.selection;
 
 	if (process_selection_is_some(&settings->selection) && !selection->pids_count &&
-	    !selection->cgroup && !selection->command)
+	    !selection->cgroup.path && !selection->command)
 		selection->all = true;
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/writer.h"
 #include "capture/records/identity_record.h"
+#include "commands/cgroup_option.h"
 #include "commands/command.h"
 #include "commands/container_option.h"
 #include "commands/dump_selection.h"
@@ -34,6 +35,7 @@ struct settings {
 	uint64_t call_ns;  /* what a call of NVML may take */
 	struct name_sources names;
 	struct process_selection selection;
+	struct cgroup_option cgroup; /* of that, too */
 	uint32_t pids[PIDS_MOST];
 	size_t pids_count; /* 0: all */
 	enum process_groups_by by;
@@ -58,6 +60,15 @@ static int parse_pids(const struct option_row *row, const char *value, void *set
 	return option_pids(row, value, take_pid, settings);
 }
 
+static int parse_cgroup(const struct option_row *row, const char *value, void *settings)
+{
+	struct settings *who = settings;
+	int err = cgroup_option_parse(row, value, &who->cgroup);
+
+	who->selection.cgroup = who->cgroup.path;
+	return err;
+}
+
 static int parse_by(const struct option_row *row, const char *value, void *settings)
 {
 	const int which = option_which(row, value);
@@ -76,7 +87,9 @@ static const struct option_row rows[] = {
 	{ 'f', "format", "text|json", "text (default), or what --json writes.", option_text_or_json,
 	  AT(json) },
 	{ 'p', "pid", "PID[,PID...]", "Only these processes.", parse_pids, 0 },
-	DUMP_SELECTION_ROWS(AT(selection)),
+	DUMP_SELECTION_USER_ROW(AT(selection)),
+	{ 0, "cgroup", "PATH", DUMP_SELECTION_CGROUP_HELP, parse_cgroup, 0 },
+	DUMP_SELECTION_CONTAINER_ROWS(AT(selection)),
 	{ 0, "by", PROCESS_GROUPS_BY(BY_NAME, "|"),
 	  "Add a table of sums over all devices: how many processes of a user, container, pod, job,"
 	  " name or cgroup there are, and what they hold. (none): those that have none.",
@@ -319,6 +332,7 @@ static int run_who(struct looking *looking)
 	if (nvml_open(&looking->nvml))
 		log_warning("cannot use NVML");
 	looking->maker.names = &looking->settings.names;
+	looking->maker.cgroup = looking->settings.cgroup.path;
 	writer_init_stdout(&looking->writer);
 	err = look_on(looking);
 	code = looking->holders.devices_count ? EXIT_OK : EXIT_UNSUPPORTED;
@@ -329,6 +343,7 @@ static int run_who(struct looking *looking)
 	nvml_close(looking->nvml);
 	holders_fini(&looking->holders);
 	identity_record_fini(&looking->maker);
+	cgroup_option_fini(&looking->settings.cgroup);
 	name_sources_close(&looking->settings.names);
 	string_table_fini(&looking->texts);
 	free(looking->processes);

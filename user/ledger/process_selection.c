@@ -44,6 +44,9 @@ static bool has_cgroup(const struct identity *identity, const char *path)
 		return false;
 	while (length && path[length - 1] == '/')
 		length--;
+	/* The first slash may be left out. */
+	if (*path != '/')
+		return *own == '/' && is_below(own + 1, path, length);
 	if (length < sizeof(root) - 1 || strncmp(path, root, sizeof(root) - 1) != 0)
 		return is_below(own, path, length);
 	path += sizeof(root) - 2;

@@ -164,3 +164,43 @@ explained() {
 	"$MEMSCOPE" report -q -f json --at oom run.mscope none.mscope > both.json
 	assert_equal "$(jq '.recordings | length' both.json)" 1
 }
+
+# The report, of a program whose growth is not called a leak, however slow the machine is.
+short() {
+	"$MEMSCOPE" report --threshold leak-time=1h "$@" run.mscope
+}
+
+@test "memory that runs out within a second, from one line: the report says which, and to look there first" {
+	# Its files are known before it is done.
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms exhausted creep 5 --stacks=alloc
+	short -f json -o report.json
+	valid report report.json
+	jq -c '.recordings[0].out_of_memory[0]' report.json > failed
+	assert_equal "$(failed '[.cause, .confidence, .lowered_by]')" \
+		'["steady-growth","medium","it was seen for a short time: all of it may be needed"]'
+	assert_equal "$(failed '.series | [.api, .live.bytes, .live.allocations, .block_bytes, .frees, .launched]')" \
+		"[\"cuMemAlloc_v2\",$((1 << 30)),128,$((8 << 20)),0,true]"
+	assert_equal "$(failed '.series.made_in.frames | map(.function) | .[:3]')" '["step","creep","main"]'
+	short -f text | tr -s ' \n' ' ' | without_lines > report.txt
+	grep -q 'Cause: steady-growth (most of what was in use came from one place, block by block until it failed' report.txt
+	grep -qE 'failed: it held 1 GiB, and all of that came from step < creep < main in 128 blocks of 8 MiB each, made within [0-9.]+ m?s, and none of these was freed[;)]' report.txt
+	grep -q 'What to do: Look first at where these blocks are made, and nothing is freed' report.txt
+	run ! grep -q 'make batches or buffers smaller' report.txt
+	short -f html | without_lines > report.html
+	grep -q 'It held 1 GiB, and all of that came from step &lt; creep &lt; main in 128 blocks of 8 MiB each' report.html
+	# Without stacks it is the function.
+	rm run.mscope
+	exhausted creep 5 --stacks=off
+	short -f json | jq -c '.recordings[0].out_of_memory[0]' > failed
+	assert_equal "$(failed '[.cause, .series.made_in]')" '["steady-growth",null]'
+	short -f text | tr -s ' \n' ' ' | grep -q 'all of that came from cuMemAlloc_v2 in 128 blocks of 8 MiB each'
+}
+
+@test "a model that was loaded, layer by layer, and then worked with: no growth" {
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms exhausted model 6
+	assert_equal "$(failed '[.cause, .series.live.allocations, .series.frees]')" '["full",28,0]'
+	"$MEMSCOPE" report -f text run.mscope > report.txt
+	run ! grep -qE 'steady-growth|Look first at where' report.txt
+	tr -s ' \n' ' ' < report.txt | grep -qE 'itself needs more than there is: it held 896 MiB, and all of that came from .* in 28 blocks of 32 MiB each'
+	run ! grep -q 'leak-growth' <(jq -r '.recordings[0].findings[].rule' report.json)
+}

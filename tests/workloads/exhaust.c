@@ -8,11 +8,15 @@
  *   without  does its work without it
  *   pieces   makes physical memory in pieces, gives all back when one fails, frees its cache and
  *            makes them again
+ *   creep    keeps 8 MiB in each step of 10 ms, and exits with 5 when there is no more
+ *   model    loads 28 layers of 32 MiB, works with them for half a second, and exits with 6
+ *            because there is no room for what the last step needs
  *   launch   launches until a launch fails (SIMCUDA_FAIL), and exits with 4
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "simcuda.h"
 
@@ -123,9 +127,73 @@ static int in_pieces(void)
 	return 0;
 }
 
+static void rest(long ms)
+{
+	const struct timespec time = { .tv_nsec = ms * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static const char image[] = "\177ELF";
+
+/* A step of work takes 10 ms. */
+static void work(void)
+{
+	static CUfunction function;
+	CUmodule module;
+
+	if (!function) {
+		need(cuModuleLoadData(&module, image), "cuModuleLoadData");
+		need(cuModuleGetFunction(&function, module, "step"), "cuModuleGetFunction");
+	}
+	need(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), "cuLaunchKernel");
+	rest(10);
+}
+
+__attribute__((noinline)) static int step(void)
+{
+	CUdeviceptr kept;
+
+	if (cuMemAlloc_v2(&kept, 8 * MIB) == CUDA_ERROR_OUT_OF_MEMORY)
+		return 5;
+	work();
+	return 0;
+}
+
+static int creep(void)
+{
+	int code;
+
+	do
+		code = step();
+	while (!code);
+	return code;
+}
+
+__attribute__((noinline)) static void load(void)
+{
+	static char weights[4096];
+	CUdeviceptr layer;
+
+	need(cuMemAlloc_v2(&layer, 32 * MIB), "cuMemAlloc_v2");
+	need(cuMemcpyHtoD_v2(layer, weights, sizeof(weights)), "cuMemcpyHtoD_v2");
+	rest(5);
+}
+
+static int model(void)
+{
+	CUdeviceptr workspace;
+	int i;
+
+	for (i = 0; i < 28; i++)
+		load();
+	for (i = 0; i < 50; i++)
+		work();
+	return cuMemAlloc_v2(&workspace, 300 * MIB) == CUDA_ERROR_OUT_OF_MEMORY ? 6 : 1;
+}
+
 static int launches(void)
 {
-	static const char image[] = "\177ELF";
 	CUfunction function;
 	CUmodule module;
 	int i;
@@ -148,6 +216,7 @@ int main(int argc, char **argv)
 	} ways[] = {
 		{ "evict", evict },     { "halve", halve },      { "stop", stop },
 		{ "without", without }, { "pieces", in_pieces }, { "launch", launches },
+		{ "creep", creep },     { "model", model },
 	};
 	CUcontext context;
 
@@ -156,6 +225,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(*ways); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].run();
-	fprintf(stderr, "usage: exhaust evict|halve|stop|without|pieces|launch\n");
+	fprintf(stderr, "usage: exhaust evict|halve|stop|without|pieces|creep|model|launch\n");
 	return 2;
 }

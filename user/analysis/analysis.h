@@ -43,6 +43,8 @@
 	X(fragment_share,    "fragment-share",    40,          PERCENT, "nor if it is a smaller part of what the framework's allocator has") \
 	X(export_time_ns,    "export-time",       500000000,   NS,      "memory that stays open for less after its owner freed it is not reported") \
 	X(oom_share,         "oom-share",         50,          PERCENT, "holds this much of what is in use: it is why memory ran out") \
+	X(steady_count,      "steady-count",      8,           COUNT,   "fewer equal blocks from one place are no growth until memory ran out") \
+	X(steady_ns,         "steady-time",       100000000,   NS,      "nor are those that were made in less time") \
 	X(oom_retry_ns,      "oom-retry",         30000000000, NS,      "a success after this has nothing to do with a thread's failed call") \
 	X(oom_view_ns,       "oom-view-age",      10000000000, NS,      "a number of free bytes that is older than this says nothing about a failed allocation") \
 	X(temporary_count,   "temporary-count",   1000,        COUNT,   "fewer temporary allocations are not reported") \

@@ -201,6 +201,19 @@ static void say_live(struct finding *finding, const struct analysis_oom *oom)
 			    oom->growing.bytes);
 }
 
+static void say_series(struct finding *finding, const struct analysis_oom *oom)
+{
+	const struct oom_series *series = &oom->series;
+
+	if (!series->live.count)
+		return;
+	finding_say(finding, "live bytes from one place in equal blocks", FINDING_BYTES,
+		    series->live.bytes);
+	finding_say(finding, "these blocks", FINDING_COUNT, series->live.count);
+	finding_say(finding, "made within", FINDING_NS, series->last_ns - series->first_ns);
+	finding_say(finding, "frees of such blocks", FINDING_COUNT, series->frees);
+}
+
 static void say_known(struct finding *finding, const struct analysis_oom *oom)
 {
 	const struct oom_request *request = &oom->request;
@@ -289,6 +302,7 @@ int ooms_report(const struct ooms *ooms, struct findings *findings)
 		say_outcome(&finding, oom);
 		say_live(&finding, oom);
 		say_known(&finding, oom);
+		say_series(&finding, oom);
 		err = findings_add(findings, &finding);
 	}
 	return err;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/oom_series.h"
+
 static const char *const NO_VIEW = "the program did not ask how much of the device is free";
 
 static const char *const HELD_BEFORE = "what was held before attaching is not known";
@@ -141,6 +143,37 @@ static bool has_cache(const struct analysis_oom *oom)
 	if (!oom->large_blocks || !oom->few_frees)
 		return false;
 	return oom->request.freed_count || oom->is_torch;
+}
+
+static const char *doubt_of_series(const struct analysis_oom *oom,
+				   const struct analysis_options *options)
+{
+	if (oom->series.launched)
+		return "it was seen for a short time: all of it may be needed";
+	return options->captured_ops >> MS_OP_LAUNCH & 1 ?
+		       "nothing was launched meanwhile: the program may be loading" :
+		       "launches were not recorded: the program may be loading";
+}
+
+/*
+ * Too short to be called a leak, though all of it may be one. PyTorch's segments grow like this,
+ * too, and so do those of an allocator that then finds something to give back.
+ */
+static bool is_steady(struct analysis_oom *oom, const struct device *device,
+		      const struct analysis_options *options)
+{
+	const bool cache =
+		oom->allocator == OOM_ALLOCATOR_CACHES || oom->allocator == OOM_ALLOCATOR_IN_BITS ||
+		(has_cache(oom) && (oom->is_torch || oom->request.outcome == OOM_RECOVERED));
+
+	if (cache || is_share_unknown(oom, device) || !oom_series_is_steady(oom, options) ||
+	    !holds_most(oom->series.live.bytes, device, options))
+		return false;
+	if (!device->free_known && oom->device_bytes &&
+	    oom->live.bytes + oom->requested_bytes <= oom->device_bytes / 2)
+		return false;
+	judge(oom, OOM_STEADY, FINDING_MEDIUM, doubt_of_series(oom, options));
+	return true;
 }
 
 /* It may use a part of the device alone: what it was told is all is less than there is. */
@@ -375,9 +408,9 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 	find_remedies(oom, &device);
 	if (is_too_large(oom, &device) || is_enough_free(oom, &device) ||
 	    is_leak(oom, &device, options) || is_limited(oom, &device) ||
-	    is_filled(oom, &device, options) || is_filled_alone(oom, &device) ||
-	    is_co_tenant(oom, &device, options) || is_pooled(oom) ||
-	    is_unexplained(oom, &device, options))
+	    is_steady(oom, &device, options) || is_filled(oom, &device, options) ||
+	    is_filled_alone(oom, &device) || is_co_tenant(oom, &device, options) ||
+	    is_pooled(oom) || is_unexplained(oom, &device, options))
 		return;
 	judge_unknown(oom, &device);
 }

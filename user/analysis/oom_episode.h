@@ -15,6 +15,7 @@
 	X(UNKNOWN,       "unknown") \
 	X(TOO_LARGE,     "too-large")     /* more was asked for than there could ever be */ \
 	X(LEAK,          "leak")          /* what has leaked holds most of what is in use */ \
+	X(STEADY,        "steady-growth") /* from one place, block by block until then, none freed */ \
 	X(CACHED,        "cached")        /* the program's own allocator keeps what it does not use */ \
 	X(FULL,          "full")          /* the program itself needs more than there is */ \
 	X(CO_TENANT,     "co-tenant")     /* other processes hold most of what is in use */ \
@@ -94,6 +95,21 @@ struct oom_site {
 	struct amount live;
 };
 
+#define OOM_SERIES_PARTS 4 /* of the time from the first block to the failure */
+
+/* Blocks of one size that a process made at one place, if they were most of what it held. */
+struct oom_series {
+	struct amount live; /* count 0: there is none */
+	uint32_t stack;     /* id, where they were made; 0: not known */
+	uint16_t row;
+	uint8_t space;
+	uint64_t block_bytes;
+	uint64_t first_ns, last_ns;
+	uint64_t made[OOM_SERIES_PARTS];
+	uint64_t frees; /* of blocks of about that size, from the same function */
+	bool launched;  /* the process launched something meanwhile */
+};
+
 struct oom_block {
 	uint32_t pid;
 	uint64_t start_ns; /* with the pid, the process */
@@ -135,6 +151,7 @@ struct analysis_oom {
 	struct amount managed; /* of all */
 	struct amount unclear; /* of others, whose device may be the same for all that is known */
 	bool held_before; /* some of them ran before they were attached to, and may hold more */
+	struct oom_series series;
 	struct amount growing; /* part of `live` in kinds of allocations that only grow */
 	struct oom_process processes[OOM_TOP];
 	size_t processes_count, more_processes;

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "analysis/leaks.h"
 #include "analysis/oom_relation.h"
+#include "analysis/oom_series.h"
 #include "ledger/kernels.h"
 
 /* CUDA_ERROR_MPS_CLIENT_TERMINATED */
@@ -542,6 +543,8 @@ int oom_figures_take(struct analysis_oom *oom, const struct oom_around *around,
 		err = find_holes(oom, process);
 	if (!err)
 		err = find_growth(oom, around, options);
+	if (!err)
+		err = oom_series_find(oom, around, process, options);
 	look_for_signs(oom, around, process);
 	/* What was freed for the retry is none of the few. */
 	if (!is_first)

@@ -115,6 +115,12 @@ static void say_request(struct document *document, const struct report_recording
 		string_append_format(text, " (%s)", oom->lowered_by);
 	string_append_char(text, '.');
 	document_paragraph(document);
+	if (oom->series.live.count) {
+		string_append_text(text, "It");
+		report_append_oom_series(text, recording, oom);
+		string_append_char(text, '.');
+		document_paragraph(document);
+	}
 	report_append_oom_remedies(text, recording, oom);
 	if (text->length)
 		document_paragraph(document);

@@ -199,6 +199,11 @@ static void append_request(struct html *html, const struct analysis_oom *oom, si
 			     analysis_oom_cause_name(oom->cause));
 	append_confidence(html, oom->confidence, oom->lowered_by);
 	string_append_text(html->out, ". ");
+	if (oom->series.live.count) {
+		string_append_text(&html->scratch, "It");
+		report_append_oom_series(&html->scratch, html->recording, oom);
+		string_append_text(&html->scratch, ". ");
+	}
 	report_append_oom_remedies(&html->scratch, html->recording, oom);
 	html_flush(html);
 	string_append_text(html->out, "</p>\n");

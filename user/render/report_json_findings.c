@@ -153,12 +153,12 @@ static void put_sites(struct json *json, const struct stacks *stacks,
 	json_close(json, ']');
 }
 
-static void put_failed_in(struct json *json, const struct stacks *stacks,
-			  const struct analysis_oom *oom)
+static void put_made_in(struct json *json, const char *name, const struct stacks *stacks,
+			uint32_t id)
 {
-	const struct stack *stack = stacks_find(stacks, oom->request.stack);
+	const struct stack *stack = stacks_find(stacks, id);
 
-	json_name(json, "failed_in");
+	json_name(json, name);
 	if (!stack) {
 		json_null(json);
 		return;
@@ -207,6 +207,29 @@ static void put_holders(struct json *json, const struct stacks *stacks,
 	put_sites(json, stacks, oom);
 	put_blocks(json, "largest", oom, oom->largest, oom->largest_count);
 	put_blocks(json, "newest", oom, oom->newest, oom->newest_count);
+}
+
+static void put_series(struct json *json, const struct stacks *stacks,
+		       const struct analysis_oom *oom)
+{
+	const struct oom_series *series = &oom->series;
+
+	json_name(json, "series");
+	if (!series->live.count) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	put_api(json, series->row);
+	json_put_text(json, "space", probe_space_name(series->space));
+	put_made_in(json, "made_in", stacks, series->stack);
+	put_amount(json, "live", &series->live);
+	json_put_u64(json, "block_bytes", series->block_bytes);
+	json_put_u64(json, "first_ts_ns", series->first_ns);
+	json_put_u64(json, "last_ts_ns", series->last_ns);
+	json_put_u64(json, "frees", series->frees);
+	json_put_bool(json, "launched", series->launched);
+	json_close(json, '}');
 }
 
 static void put_told(struct json *json, const struct analysis_oom *oom)
@@ -318,7 +341,7 @@ static void put_oom(struct json *json, const struct stacks *stacks, const struct
 		      oom->space == MS_SPACE_NONE ? NULL : probe_space_name(oom->space));
 	report_json_device(json, oom->device);
 	put_request(json, oom);
-	put_failed_in(json, stacks, oom);
+	put_made_in(json, "failed_in", stacks, oom->request.stack);
 	json_put_text(json, "cause", analysis_oom_cause_name(oom->cause));
 	json_put_text(json, "confidence", report_confidence_name(oom->confidence));
 	json_put_text(json, "lowered_by", oom->lowered_by);
@@ -330,6 +353,7 @@ static void put_oom(struct json *json, const struct stacks *stacks, const struct
 	put_amount(json, "first_own", &oom->first_own);
 	put_remedies(json, oom);
 	put_room(json, oom);
+	put_series(json, stacks, oom);
 	put_holders(json, stacks, oom);
 	json_close(json, '}');
 }

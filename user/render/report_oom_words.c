@@ -3,9 +3,11 @@
 
 #include <sys/wait.h>
 
+#include "render/field.h"
 #include "render/finding_words.h"
 #include "render/report_words.h"
 #include "render/share_words.h"
+#include "render/stack_words.h"
 
 /* ---- what was asked for ---------------------------------------------------------------------- */
 
@@ -263,6 +265,8 @@ static const char *cause_words(const struct analysis_oom *oom)
 	switch (oom->cause) {
 	case OOM_LEAK:
 		return "most of what was in use was allocated bit by bit and not freed";
+	case OOM_STEADY:
+		return "most of what was in use came from one place, block by block until it failed";
 	case OOM_CACHED:
 		return "most was held by this process, whose own allocator seems to keep memory"
 		       " that is free";
@@ -302,15 +306,57 @@ static const struct oom_process *tenant_of(const struct analysis_oom *oom)
 	return NULL;
 }
 
-void report_append_oom_cause(struct string *out, const struct analysis_oom *oom)
+void report_append_oom_series(struct string *out, const struct report_recording *recording,
+			      const struct analysis_oom *oom)
+{
+	const struct oom_series *series = &oom->series;
+	const struct stack *stack = stacks_find(&recording->state->stacks, series->stack);
+	struct string chain = { 0 };
+
+	if (!series->live.count)
+		return;
+	string_append_format(out, " held %s, and ", REPORT_SIZE(oom->own.bytes));
+	if (series->live.bytes < oom->own.bytes)
+		string_append_text(out, REPORT_SIZE(series->live.bytes));
+	else
+		string_append_text(out, "all");
+	string_append_text(out, " of that came from ");
+	if (stack) {
+		stack_words_append_chain(&chain, &recording->state->stacks, stack);
+		field_append_safe(out, chain.bytes, chain.length);
+		out->failed |= chain.failed;
+		string_fini(&chain);
+	} else {
+		string_append_text(out, probe_at(series->row)->symbol);
+	}
+	string_append_format(out, " in %s blocks of %s each, made within %s",
+			     REPORT_COUNT(series->live.count), REPORT_SIZE(series->block_bytes),
+			     REPORT_DURATION(series->last_ns - series->first_ns));
+	if (!series->frees)
+		string_append_text(out, ", and none of these was freed");
+}
+
+/* Of what the process itself filled the device with. */
+static bool is_about_series(const struct analysis_oom *oom)
+{
+	return oom->series.live.count &&
+	       (oom->cause == OOM_STEADY || oom->cause == OOM_LEAK || oom->cause == OOM_FULL);
+}
+
+void report_append_oom_cause(struct string *out, const struct report_recording *recording,
+			     const struct analysis_oom *oom)
 {
 	const struct oom_process *tenant = oom->cause == OOM_CO_TENANT ? tenant_of(oom) : NULL;
 
 	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause), cause_words(oom));
 	if (oom->cause == OOM_LEAK)
 		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
-	if (oom->cause == OOM_FULL && oom->own.bytes)
+	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count)
 		string_append_format(out, ": it held %s", REPORT_SIZE(oom->own.bytes));
+	if (is_about_series(oom)) {
+		string_append_text(out, oom->cause == OOM_LEAK ? "; it" : ": it");
+		report_append_oom_series(out, recording, oom);
+	}
 	if (tenant) {
 		string_append_text(out, ", ");
 		report_append_process(out, tenant->pid, tenant->name);
@@ -424,7 +470,7 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 	}
 	append_end(out, recording, oom);
 	string_append_text(out, ". Cause: ");
-	report_append_oom_cause(out, oom);
+	report_append_oom_cause(out, recording, oom);
 	if (oom->cause == OOM_FRAGMENTATION)
 		append_fragmentation(out, recording, oom);
 }

@@ -24,7 +24,15 @@ void report_append_oom_remedies(struct string *out, const struct report_recordin
 
 /* For the verdict, without a full stop. */
 /* Appends "full (8 GiB asked for beside 300 MiB ...)": the cause, and what it means here. */
-void report_append_oom_cause(struct string *out, const struct analysis_oom *oom);
+void report_append_oom_cause(struct string *out, const struct report_recording *recording,
+			     const struct analysis_oom *oom);
+
+/*
+ * If one place made most of what the process held, in equal blocks: appends " held 960 MiB, and 896
+ * MiB of that came from step < main in 14 blocks of 64 MiB each, ...".
+ */
+void report_append_oom_series(struct string *out, const struct report_recording *recording,
+			      const struct analysis_oom *oom);
 
 void report_append_oom_verdict(struct string *out, const struct report_recording *recording,
 			       const struct analysis_oom *oom);

@@ -30,6 +30,10 @@ static const char *cause_suggestion(enum oom_cause of)
 			" with the largest holder.",
 		[OOM_LEAK] = "What grows all the time holds most of the memory: stop the growth"
 			     " first; a larger device would only fail later.",
+		[OOM_STEADY] =
+			"Look first at where these blocks are made, and nothing is freed: if they are"
+			" not all needed at once, free or reuse them. Only if they are, as those of a"
+			" model that is being loaded, make less of them or use more devices.",
 		[OOM_TOO_LARGE] =
 			"More was asked for at once than the device has: look at how this size was"
 			" computed (a wrong unit, an overflow, a negative number), or divide the work"

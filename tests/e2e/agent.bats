@@ -148,6 +148,9 @@ checked() {
 	puppet alloc 7000
 	fresh
 	ask /metrics > metrics.txt
+	# None of those that have ended leaves a device that only it meant.
+	assert_equal "$(grep -c '^memscope_gpu_memory_explained_bytes{' metrics.txt)" 1
+	assert_equal "$(ask /api/v1/who | jq '.devices | length')" 1
 	agent_stop
 	puppet_end
 	"$MEMSCOPE" export -f openmetrics state/ring/*.mscope > report.txt

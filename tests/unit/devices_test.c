@@ -4,6 +4,8 @@
  */
 #include "scenario.h"
 
+#include "ledger/devices_of_now.h"
+
 #define FIRST 100u
 #define SECOND 200u
 #define THIRD 300u
@@ -215,6 +217,70 @@ static void test_there_are_not_too_many(void **state)
 	state_fini(&scenario.state);
 }
 
+static union record unknown_view(uint32_t pid)
+{
+	return record_visible(event_process_key(pid, RECORD_START_NS), 0);
+}
+
+/* The program may have ended before it was looked at, and the kernel says later what it saw. */
+static void test_what_a_program_sees_is_learnt_later(void **state)
+{
+	struct scenario scenario = begun();
+
+	(void)state;
+	apply(&scenario, of(FIRST, unknown_view(FIRST)));
+	apply(&scenario, of(SECOND, unknown_view(SECOND)));
+	allocate(&scenario, FIRST, 0, 1000);
+	apply(&scenario, of(FIRST, record_visible(1, 0)));
+	apply(&scenario, of(SECOND, record_visible(1, 0)));
+	apply(&scenario, of(THIRD, record_visible(1, 0)));
+	allocate(&scenario, SECOND, 0, 200);
+	allocate(&scenario, THIRD, 0, 30);
+	assert_ptr_equal(device_of(&scenario, SECOND, 0), device_of(&scenario, THIRD, 0));
+	assert_int_equal(device_of(&scenario, THIRD, 0)->live_bytes, 230);
+	/* What lies somewhere already stays there. */
+	assert_int_equal(device_of(&scenario, FIRST, 0)->live_bytes, 1000);
+	state_fini(&scenario.state);
+}
+
+static bool is_listed(const struct scenario *scenario, const struct usage_device *device)
+{
+	const struct usage_totals *totals = scenario->state.usage;
+
+	return usage_device_is_listed(totals, (size_t)(device - totals->devices));
+}
+
+static void test_what_only_the_past_knew_is_no_device_of_now(void **state)
+{
+	struct scenario scenario = begun();
+	const struct usage_device *first, *second, *third;
+
+	(void)state;
+	apply(&scenario, of(FIRST, unknown_view(FIRST)));
+	apply(&scenario, of(SECOND, unknown_view(SECOND)));
+	apply(&scenario, of(THIRD, unknown_view(THIRD)));
+	apply(&scenario, of(THIRD, record_device("cuDeviceGetUuid_v2", 0, UUID_A)));
+	allocate(&scenario, FIRST, 0, 1000);
+	allocate(&scenario, SECOND, 0, 200);
+	allocate(&scenario, THIRD, 0, 30);
+	first = device_of(&scenario, FIRST, 0);
+	second = device_of(&scenario, SECOND, 0);
+	third = device_of(&scenario, THIRD, 0);
+	apply(&scenario, of(FIRST, record_exit(0)));
+	apply(&scenario, of(THIRD, record_exit(0)));
+	assert_label(&scenario, SECOND, 0, "0 (of PID 200)");
+	assert_true(is_listed(&scenario, first));
+	devices_of_now_settle(&scenario.state);
+	assert_false(is_listed(&scenario, first));
+	assert_true(is_listed(&scenario, second));
+	/* It has a name. */
+	assert_true(is_listed(&scenario, third));
+	apply(&scenario, of(SECOND, record_exit(0)));
+	devices_of_now_settle(&scenario.state);
+	assert_false(is_listed(&scenario, second));
+	state_fini(&scenario.state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +292,8 @@ int main(void)
 		cmocka_unit_test(test_a_pci_bus_id_does_as_well_but_for_parts_of_a_gpu),
 		cmocka_unit_test(test_another_program_has_other_devices),
 		cmocka_unit_test(test_there_are_not_too_many),
+		cmocka_unit_test(test_what_a_program_sees_is_learnt_later),
+		cmocka_unit_test(test_what_only_the_past_knew_is_no_device_of_now),
 	};
 
 	return unit_run("devices", tests);

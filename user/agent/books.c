@@ -8,6 +8,7 @@
 #include "agent/request.h"
 #include "base/clock.h"
 #include "event/losses.h"
+#include "ledger/devices_of_now.h"
 #include "ledger/process.h"
 #include "report/report_devices.h"
 
@@ -198,9 +199,11 @@ static bool is_shown(const struct process *process, uint32_t uid)
 int books_close(struct books *books, uint32_t uid)
 {
 	struct report_recording *recording = books->recording;
-	const int err = report_recording_finish(recording);
 	size_t i, kept = 0;
+	int err;
 
+	devices_of_now_settle(&books->pipeline->state);
+	err = report_recording_finish(recording);
 	for (i = 0; i < recording->processes_count; i++) {
 		struct report_process shown = recording->processes[i];
 

@@ -30,8 +30,11 @@ static int feed_launches(struct live *live, const struct ms_event *event)
 
 int live_feed_visible(struct live *live, const struct ms_event *after)
 {
+	struct target *target = targets_find(&live->targets, (pid_t)after->pid);
 	struct ms_visible record = record_visible(&live->identities.whos, after);
 
+	if (target && target->start_ns == after->start_ns)
+		target->view_known = !record_visible_is_unknown(&record);
 	return live_feed(live, &record, sizeof(record));
 }
 

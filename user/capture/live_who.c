@@ -28,9 +28,14 @@ int live_feed_identity(struct live *live, const struct ms_event *next)
 int live_take_who(struct live *live, const struct ms_who *record, size_t length)
 {
 	const struct target *target = targets_find(&live->targets, (pid_t)record->event.pid);
+	int err = live->err;
 
 	whos_keep(&live->identities.whos, record, length);
-	if (!target || target->start_ns != record->event.start_ns || target->identified)
-		return live->err;
-	return live_feed_identity(live, &record->event);
+	if (!target || target->start_ns != record->event.start_ns)
+		return err;
+	if (!target->identified)
+		err = live_feed_identity(live, &record->event);
+	if (!err && !target->view_known)
+		err = live_feed_visible(live, &record->event);
+	return err;
 }

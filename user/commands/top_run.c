@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "commands/command.h"
 #include "commands/top_output.h"
+#include "ledger/devices_of_now.h"
 #include "pipeline.h"
 
 #define NVML_LEAST_NS 1000000000ull /* between two questions */
@@ -63,6 +64,7 @@ static int show_when_due(struct run *run, uint64_t now_ns)
 		run->next_ns += delay_ns;
 	if (top_output_is_paused(&run->output))
 		return 0;
+	devices_of_now_settle(&run->pipeline.state);
 	err = show(run, now_ns);
 	earliest_ns = now_ns + MOST_PART * (clock_monotonic_ns() - now_ns);
 	if (run->next_ns < earliest_ns)

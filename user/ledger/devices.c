@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "event/event.h"
 #include "ledger/limits.h"
 
 void process_devices_fini(struct process_devices *devices)
@@ -56,7 +57,10 @@ struct process_device *process_devices_of(struct process_devices *devices, int32
 
 void process_devices_see(struct process_devices *devices, const struct ms_visible *visible)
 {
-	if (devices->visible != visible->key && devices->visible)
+	const uint64_t unknown = event_process_key(visible->event.pid, visible->event.start_ns);
+
+	/* If it was not known what it sees, it sees what it saw. */
+	if (devices->visible && devices->visible != visible->key && devices->visible != unknown)
 		process_devices_forget(devices);
 	devices->visible = visible->key;
 	devices->renumbered = visible->flags & MS_VISIBLE_RENUMBERED;

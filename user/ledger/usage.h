@@ -70,6 +70,7 @@ struct usage_device {
 	uint64_t peak_bytes;
 	uint64_t peak_ts_ns;
 	bool used;         /* by a process that has allocated on it, or asked for its memory */
+	bool past;         /* only of what is now: ledger/devices_of_now.h */
 	bool peak_unclear; /* memory was on it before it was known to be on this one */
 };
 
@@ -182,6 +183,9 @@ bool usage_device_is_same(const struct usage_totals *totals, const struct proces
 
 /* The row that stands for the same device as this one: as a rule, itself. */
 size_t usage_device_root(const struct usage_totals *totals, size_t place);
+
+/* Whether it is one to speak of: used, by whoever is looked at. */
+bool usage_device_is_listed(const struct usage_totals *totals, size_t place);
 
 /* Whether no other device is called by the same number, by the first process of each. */
 bool usage_device_number_is_unique(const struct usage_totals *totals, size_t place);

@@ -268,6 +268,7 @@ struct usage_device *usage_device_of(struct usage *usage, int32_t ordinal)
 	if (place == SIZE_MAX)
 		return NULL;
 	usage->totals->devices[place].used = true;
+	usage->totals->devices[place].past = false;
 	return &usage->totals->devices[place];
 }
 
@@ -435,12 +436,19 @@ void usage_totals_begin(struct usage_totals *totals, const struct usage_totals *
 
 /* ---- what people call them ------------------------------------------------------------------- */
 
+bool usage_device_is_listed(const struct usage_totals *totals, size_t place)
+{
+	const struct usage_device *device = &totals->devices[place];
+
+	return device->same == place && device->used && !device->past;
+}
+
 bool usage_device_number_is_unique(const struct usage_totals *totals, size_t place)
 {
 	size_t i;
 
 	for (i = 0; i < totals->count; i++)
-		if (i != place && usage_device_root(totals, i) == i && totals->devices[i].used &&
+		if (i != place && usage_device_is_listed(totals, i) &&
 		    totals->devices[i].ordinal == totals->devices[place].ordinal)
 			return false;
 	return true;

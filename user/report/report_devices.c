@@ -174,7 +174,8 @@ static int device_add(struct report_recording *recording, struct map *places, si
 	const struct usage_device *usage = &recording->state->usage->devices[row];
 	struct report_device *device;
 
-	if (!usage->used || !report_devices_asked(recording, usage->ordinal))
+	if (!usage_device_is_listed(recording->state->usage, row) ||
+	    !report_devices_asked(recording, usage->ordinal))
 		return 0;
 	if (map_set(places, row, recording->devices_count))
 		return -ENOMEM;
@@ -245,7 +246,7 @@ int report_devices_finish(struct report_recording *recording)
 	if (!recording->devices || (!all && !wanted))
 		err = -ENOMEM;
 	for (i = 0; !err && i < usage->count; i++)
-		if (usage_device_root(usage, i) == i && (all || wanted[i]))
+		if (all || wanted[i])
 			err = device_add(recording, &places, i);
 	if (!err)
 		fill_devices(recording, &places);

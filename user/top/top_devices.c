@@ -83,11 +83,6 @@ static void uuid_of(const struct usage_device *usage, char uuid[MS_UUID_BYTES])
 	string_fini(&text);
 }
 
-static bool is_listed(const struct usage_totals *totals, size_t place)
-{
-	return usage_device_root(totals, place) == place && totals->devices[place].used;
-}
-
 /* NULL: no process has said that it uses it. */
 static const struct usage_device *usage_of(const struct state *state,
 					   const char uuid[MS_UUID_BYTES])
@@ -97,7 +92,7 @@ static const struct usage_device *usage_of(const struct state *state,
 	size_t i;
 
 	for (i = 0; totals && i < totals->count; i++) {
-		if (!is_listed(totals, i) || !totals->devices[i].identity.has_uuid)
+		if (!usage_device_is_listed(totals, i) || !totals->devices[i].identity.has_uuid)
 			continue;
 		uuid_of(&totals->devices[i], own);
 		if (!memcmp(own, uuid, MS_UUID_BYTES))
@@ -126,7 +121,7 @@ static const struct usage_device *only_one(const struct state *state)
 	if (!totals || state->nvml_devices.count != 1)
 		return NULL;
 	for (i = 0; i < totals->count; i++) {
-		if (!is_listed(totals, i))
+		if (!usage_device_is_listed(totals, i))
 			continue;
 		if (only || totals->devices[i].identity.has_uuid)
 			return NULL;
@@ -168,7 +163,7 @@ size_t top_devices_list(const struct state *state, struct top_device *devices, s
 	for (i = 0; state->usage && i < state->usage->count; i++) {
 		const struct usage_device *usage = &state->usage->devices[i];
 
-		if (!is_listed(state->usage, i) || usage == alone)
+		if (!usage_device_is_listed(state->usage, i) || usage == alone)
 			continue;
 		uuid_of(usage, uuid);
 		if (nvml_has(&state->nvml_devices, uuid))

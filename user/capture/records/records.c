@@ -62,6 +62,11 @@ struct ms_visible record_visible(const struct whos *whos, const struct ms_event 
 	return record;
 }
 
+bool record_visible_is_unknown(const struct ms_visible *record)
+{
+	return record->key == event_process_key(record->event.pid, record->event.start_ns);
+}
+
 struct ms_object record_objects(const struct target *target, enum ms_object_action action,
 				uint64_t ts_ns)
 {

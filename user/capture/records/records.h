@@ -18,6 +18,9 @@ struct ms_process record_attach(const struct target *target);
  */
 struct ms_visible record_visible(const struct whos *whos, const struct ms_event *after);
 
+/* Whether that could not be found out. */
+bool record_visible_is_unknown(const struct ms_visible *record);
+
 /* Of the objects of the driver's kernel part: MS_OBJECT_MISSED, or MS_OBJECT_CLOSED. */
 struct ms_object record_objects(const struct target *target, enum ms_object_action action,
 				uint64_t ts_ns);

@@ -41,6 +41,7 @@ struct target {
 	int unread_error;
 	bool unread_said;
 	bool identified; /* who it is has been fed */
+	bool view_known; /* which devices it sees has been fed */
 	bool left;       /* the cgroup that was asked for, and is traced on */
 	bool named;      /* by -p, or it is the command: not found, and no child */
 	struct target_ioctl ioctl;

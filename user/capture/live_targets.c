@@ -128,14 +128,35 @@ bool live_follows(const struct live *live)
 	return live->options.follow || scope_is_open(&live->options.scope);
 }
 
+static void look_for_python(struct live *live, const struct target *target)
+{
+	if (live->options.stack_ops && live->options.stack_kinds & 1u << MS_FRAME_PYTHON)
+		pythons_look(&live->pythons, live->programs,
+			     &(struct pythons_process){ .pid = target->pid,
+							.start_ns = target->start_ns,
+							.comm = target->comm });
+}
+
+/*
+ * Since before the capture. What it calls in another millisecond is worth less than lines of Python
+ * in the stacks of its first calls; of a new process, each call is worth more.
+ */
+static bool runs_for_long(const struct live_newcomer *newcomer)
+{
+	return !newcomer->began_ns && !newcomer->mapped_ns && !newcomer->is_unheard;
+}
+
 /* No call of it is recorded before all probes are in place. */
-static int attach(struct live *live, struct target *target, uint32_t flags, const char *program)
+static int attach(struct live *live, const struct live_newcomer *newcomer, struct target *target,
+		  uint32_t flags)
 {
 	int err = programs_shut_target(live->programs, target->pid, flags);
 
 	if (err)
 		return err;
-	err = target_attach(&live->targets, target, program);
+	err = target_attach(&live->targets, target, newcomer->program);
+	if (!err && runs_for_long(newcomer))
+		look_for_python(live, target);
 	live_asks_begin(live, target);
 	programs_open_target(live->programs, target->pid, flags);
 	target_opened(target);
@@ -144,15 +165,6 @@ static int attach(struct live *live, struct target *target, uint32_t flags, cons
 	/* A call is worth more than the rest of its stack. */
 	stack_taker_look(live->stacks, target->pid);
 	return err;
-}
-
-static void look_for_python(struct live *live, const struct target *target)
-{
-	if (live->options.stack_ops && live->options.stack_kinds & 1u << MS_FRAME_PYTHON)
-		pythons_look(&live->pythons, live->programs,
-			     &(struct pythons_process){ .pid = target->pid,
-							.start_ns = target->start_ns,
-							.comm = target->comm });
 }
 
 /*
@@ -170,15 +182,6 @@ static void give_up(struct live *live, const struct live_newcomer *newcomer, str
 	}
 	if (live_is_target(live, pid, start_ns))
 		targets_remove(&live->targets, targets_find(&live->targets, pid));
-}
-
-/*
- * Since before the capture. What it calls in another millisecond is worth less than lines of Python
- * in the stacks of its first calls; of a new process, each call is worth more.
- */
-static bool runs_for_long(const struct live_newcomer *newcomer)
-{
-	return !newcomer->began_ns && !newcomer->mapped_ns && !newcomer->is_unheard;
 }
 
 int live_add_target(struct live *live, const struct live_newcomer *newcomer, struct target **result)
@@ -202,10 +205,8 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 	if (newcomer->program)
 		set_comm(target, newcomer->program);
 	err = live_watch_exit(live, target);
-	if (!err && runs_for_long(newcomer))
-		look_for_python(live, target);
 	if (!err)
-		err = attach(live, target, flags, newcomer->program);
+		err = attach(live, newcomer, target, flags);
 	if (err == -ESRCH)
 		log_message(newcomer->level, "process %d ended while it was being attached to",
 			    pid);

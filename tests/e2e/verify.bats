@@ -295,3 +295,9 @@ END
 		diff -u "${recording%.mscope}.events.txt" events.txt
 	done
 }
+
+@test "what comes by a pipe or a redirection is as large as it is" {
+	"$MEMSCOPE" verify run.mscope | sed 's/^run.mscope/-/' > file.txt
+	"$MEMSCOPE" verify - < run.mscope | diff file.txt -
+	cat run.mscope | "$MEMSCOPE" verify - | diff file.txt -
+}

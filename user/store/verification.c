@@ -268,7 +268,7 @@ static int add_file(void *context, const char *path)
 	file = &verification->files[verification->files_count++];
 	*file = (struct verification_file){ .path = strdup(path),
 					    .refused = verification->set.refused > refused };
-	if (!stat(path, &status))
+	if (!(strcmp(path, "-") ? stat(path, &status) : fstat(STDIN_FILENO, &status)))
 		file->bytes = status.st_size;
 	return file->path ? 0 : -ENOMEM;
 }

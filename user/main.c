@@ -90,7 +90,9 @@ static int unknown(const char *name)
 	const char *instead = spelling_of_command(name);
 	const char *nearest = instead ? NULL : nearest_command(name);
 
-	if (*name == '-' && nearest_option(name))
+	if (!strcmp(name, "-v"))
+		log_error("there is no option \"-v\" without a command; the version is --version");
+	else if (*name == '-' && nearest_option(name))
 		log_error("there is no option \"%s\"; did you mean %s?", name,
 			  nearest_option(name));
 	else if (*name == '-')
@@ -130,7 +132,7 @@ static int help(const char *name)
 	signal(SIGPIPE, SIG_IGN);
 	if (command)
 		help_print(command);
-	else if (name)
+	else if (name && strcmp(name, "help") != 0)
 		return unknown(name);
 	else
 		print_usage(stdout);
@@ -183,6 +185,10 @@ static int run(int argc, char **argv)
 	if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
 		return argc > 3 ? refuse_word(name, argv[3]) : help(argc > 2 ? argv[2] : NULL);
 	command = command_find(name);
+	/* As of git, but for a marker or a file of that name. */
+	if (command && command != &mark_command && argc == 3 && !strcmp(argv[2], "help") &&
+	    access("help", F_OK))
+		return help(name);
 	return command ? command->run(argc - 1, argv + 1) : unknown(name);
 }
 

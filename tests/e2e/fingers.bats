@@ -5,7 +5,7 @@
 
 load helpers
 
-# Each line of fingers.txt: "ok" or "say", the arguments of memscope-bpf, and a part of what it says.
+# Each line of fingers.txt: "ok", "say" or "user", the arguments of memscope-bpf, and a part of what it says.
 table() {
 	grep -v '^#\|^$' "$ROOT/tests/e2e/fingers.txt"
 }
@@ -32,13 +32,14 @@ prepare_cgroup() {
 	mkdir "$HIERARCHY$CGROUP" || CGROUP=
 }
 
-# Runs the arguments as a shell does; $1 is "ok" or "say", $3 a part of what is said. Prints what is
-# wrong.
+# Runs the arguments as a shell does; $1 is "ok", "say" or "user", $3 a part of what is said. Prints
+# what is wrong.
 try() {
-	local code=0
+	local code=0 as=
 
 	rm -f new.*
-	eval "\"\$MEMSCOPE\" $2" > out.txt 2> err.txt || code=$?
+	[ "$1" != user ] || as="setpriv --reuid=23456 --regid=23456 --clear-groups"
+	eval "$as \"\$MEMSCOPE\" $2" > out.txt 2> err.txt || code=$?
 	if [ "$1" = ok ]; then
 		[ "$code" -eq 0 ] || echo "memscope-bpf $2: exit code $code: $(cat err.txt)"
 	else

@@ -14,10 +14,11 @@ static const struct unit {
 	const char *name;
 	double ns;
 } units[] = {
-	{ "days", 86400e9 }, { "day", 86400e9 }, { "d", 86400e9 }, { "hours", 3600e9 },
-	{ "hour", 3600e9 },  { "h", 3600e9 },    { "min", 60e9 },  { "ms", 1e6 },
-	{ "m", 60e9 },       { "sec", 1e9 },     { "s", 1e9 },     { "us", 1e3 },
-	{ "ns", 1 },
+	{ "days", 86400e9 }, { "day", 86400e9 }, { "d", 86400e9 },    { "hours", 3600e9 },
+	{ "hour", 3600e9 },  { "h", 3600e9 },    { "minutes", 60e9 }, { "minute", 60e9 },
+	{ "mins", 60e9 },    { "min", 60e9 },    { "ms", 1e6 },       { "m", 60e9 },
+	{ "seconds", 1e9 },  { "second", 1e9 },  { "secs", 1e9 },     { "sec", 1e9 },
+	{ "s", 1e9 },        { "us", 1e3 },      { "ns", 1 },
 };
 
 static const struct unit *unit_of(const char *text)
@@ -45,19 +46,28 @@ static int parse_number(const char **text, double *number)
 	return 0;
 }
 
+/* What a number behind the last unit is in: "1h30" is half an hour more, "1m30" half a minute. */
+static double unit_behind(double unit_ns)
+{
+	return unit_ns == 86400e9 ? 3600e9 : unit_ns == 3600e9 ? 60e9 : unit_ns == 60e9 ? 1e9 : 0;
+}
+
 int duration_parse(const char *text, uint64_t *ns)
 {
-	double sum = 0, number;
+	double sum = 0, number, without_unit_ns = 1e9;
 
 	do {
 		const struct unit *unit;
+		double unit_ns;
 
 		if (parse_number(&text, &number))
 			return -EINVAL;
 		unit = unit_of(text);
-		if (!unit && *text)
+		unit_ns = unit ? unit->ns : *text ? 0 : without_unit_ns;
+		if (!unit_ns)
 			return -EINVAL;
-		sum += number * (unit ? unit->ns : 1e9);
+		sum += number * unit_ns;
+		without_unit_ns = unit_behind(unit_ns);
 		text += unit ? strlen(unit->name) : 0;
 		if (!(sum < LONGEST_NS))
 			return -EINVAL;

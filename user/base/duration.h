@@ -9,7 +9,8 @@
 
 /*
  * "90" (seconds), "1.5s", "1m30s", "2h", "500ms", "1d": into nanoseconds, less than 1e18. Only the
- * last part may have no unit. Returns 0 or -EINVAL.
+ * last part may have no unit: it is in the next smaller one then, as in "1h30". Returns 0 or
+ * -EINVAL.
  */
 int duration_parse(const char *text, uint64_t *ns);
 

@@ -21,6 +21,13 @@ const char *place_error(int err)
 	return strerror(-err);
 }
 
+const char *place_advice(int err)
+{
+	return err == -ENOENT ? "; a directory that is missing is not made" :
+	       err == -EISDIR ? "; add the name of a file" :
+				"";
+}
+
 /* ---- whom to trust --------------------------------------------------------------------------- */
 
 /* Root can do everything anyway. */

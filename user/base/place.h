@@ -58,4 +58,7 @@ int place_remove_directory(const char *path);
 /* As strerror(-err), but says why a link was not followed. */
 const char *place_error(int err);
 
+/* What to do about that, after it; "" if it says so itself. */
+const char *place_advice(int err);
+
 #endif /* MEMSCOPE_BASE_PLACE_H */

@@ -12,7 +12,8 @@
 static int complain(const char *path, int err)
 {
 	log_error("%s: cannot create: %s%s", path, place_error(err),
-		  err == -EBUSY ? " (a mount cannot be replaced: mount its directory)" : "");
+		  err == -EBUSY ? " (a mount cannot be replaced: mount its directory)" :
+				  place_advice(err));
 	return err;
 }
 

@@ -41,7 +41,7 @@ int writer_open(struct writer *writer, const char *path)
 		log_error("%s: cannot create: %s%s", path, place_error(fd),
 			  fd == -EEXIST ? "; another user has made it, or could have: remove it, or"
 					  " choose another name" :
-					  "");
+					  place_advice(fd));
 		return fd;
 	}
 	init(writer, fd, path);

@@ -125,12 +125,8 @@ int capture_options_check_markers(const struct capture_options *capture)
 	return EXIT_USAGE;
 }
 
-int capture_options_check_who(struct capture_options *capture)
+int capture_options_check_choice(struct capture_options *capture)
 {
-	int code = selection_check(&capture->selection);
-
-	if (code != EXIT_OK)
-		return code;
 	return live_choice_check(&capture->selection.who, &capture->names);
 }
 

@@ -92,10 +92,10 @@ void capture_options_fini(struct capture_options *capture);
 int capture_options_check_markers(const struct capture_options *capture);
 
 /*
- * Whether it says which processes there are to trace, and they can be there. Returns EXIT_OK, or an
- * exit code, logged.
+ * Once it is known that tracing works here: whether those that are chosen by who they are can be
+ * there. Returns EXIT_OK, or an exit code, logged.
  */
-int capture_options_check_who(struct capture_options *capture);
+int capture_options_check_choice(struct capture_options *capture);
 
 /*
  * Rows that several commands have. `at`: the offset of the struct capture_options in the settings;

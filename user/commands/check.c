@@ -215,9 +215,10 @@ static int check(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN); /* who reads a part of it wants the verdict too */
 	if (first < argc) {
-		log_error("check takes no argument \"%s\"; for a process, write check -p PID; for a"
+		log_error("check takes no argument \"%s\"; for a process, write check -p %s; for a"
 			  " recording, report FILE, or verify FILE",
-			  argv[first]);
+			  argv[first],
+			  argv[first][strspn(argv[first], "0123456789")] ? "PID" : argv[first]);
 		return EXIT_USAGE;
 	}
 	return run_check(&settings);

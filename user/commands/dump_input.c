@@ -50,7 +50,9 @@ int dump_input_device(const struct option_row *row, const char *value, void *set
 	int err = string_parse_u64(value, 0, INT32_MAX, &device);
 
 	if (err)
-		log_error("--%s: \"%s\" is not the number of a device", row->name, value);
+		log_error("--%s: \"%s\" is not the number of a device, as 0; the report says which"
+			  " UUID each number is",
+			  row->name, value);
 	else
 		*(int32_t *)((char *)settings + row->offset) = (int32_t)device;
 	return err;

@@ -190,7 +190,10 @@ static int history(int argc, char **argv)
 	if (first < 0)
 		return code;
 	if (first < argc) {
-		log_error("history takes no argument \"%s\"", argv[first]);
+		log_error(
+			"history takes no argument \"%s\"; what it shows is chosen with --by user,"
+			" --from -7d and --to; another agent's is --state-dir DIRECTORY",
+			argv[first]);
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);

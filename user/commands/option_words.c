@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 #include "base/nearest.h"
@@ -17,7 +18,7 @@ static bool is_word(const char *word, const char *value)
 {
 	const size_t length = strcspn(word, "|,=");
 
-	return strcspn(value, "=") == length && !strncmp(word, value, length) &&
+	return strcspn(value, "=") == length && !strncasecmp(word, value, length) &&
 	       (word[length] == '=') == (value[length] == '=');
 }
 
@@ -41,6 +42,21 @@ static bool is_another_word(const struct option_row *row, const char *value)
 			return true;
 		}
 		word += strcspn(word, "|,");
+	}
+	return false;
+}
+
+/* "user,container" */
+static bool is_list_of_words(const struct option_row *row, const char *value)
+{
+	const size_t length = strcspn(value, ",");
+	const char *word;
+
+	for (word = row->argument; value[length] && *word;
+	     word += word[strcspn(word, "|")] != '\0') {
+		if (strcspn(word, "|") == length && !strncmp(word, value, length))
+			return true;
+		word += strcspn(word, "|");
 	}
 	return false;
 }
@@ -75,7 +91,9 @@ int option_which(const struct option_row *row, const char *value)
 		rest = word + strcspn(word, "|,");
 		string_append_text(&words, !*word ? "" : *rest ? ", " : " or ");
 	}
-	if (!is_another_word(row, value))
+	if (is_list_of_words(row, value))
+		log_error("--%s: \"%s\": only one of them can be given", row->name, value);
+	else if (!is_another_word(row, value))
 		log_error("--%s: \"%s\" is not one of %.*s%s%s%s", row->name, value,
 			  (int)words.length, words.length ? words.bytes : "",
 			  nearest.found ? "; did you mean " : "",

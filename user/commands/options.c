@@ -88,6 +88,13 @@ static const struct option_row *row_named(const struct command *command, const c
 	return find_name(command, name, strlen(name), &other);
 }
 
+static bool may_be_off(const struct option_row *row)
+{
+	const char *off = row->argument ? strstr(row->argument, "off") : NULL;
+
+	return off && (!off[3] || off[3] == '|') && (off == row->argument || off[-1] == '|');
+}
+
 /* `word` is how it was written: "-x" or "--name". */
 static int unknown(struct parser *parser, const char *word)
 {
@@ -95,6 +102,12 @@ static int unknown(struct parser *parser, const char *word)
 	const struct option_row *row;
 	size_t i;
 
+	if (!strncmp(word, "--no-", 5) && (row = row_named(parser->command, word + 5)) &&
+	    may_be_off(row)) {
+		log_error("%s has no option %s; write --%s=off", parser->command->name, word,
+			  row->name);
+		return fail(parser, EXIT_USAGE);
+	}
 	for (i = 0; word[0] == '-' && word[1] == '-' && (row = row_at(parser->command, i)); i++)
 		nearest_offer(&nearest, row->name);
 	if (nearest.found)

@@ -441,7 +441,7 @@ static int record(int argc, char **argv)
 	hold_signal(settings.recording.signal);
 	if (first >= 0) {
 		capture->selection.command = first < argc ? argv + first : NULL;
-		code = capture_options_check_who(capture);
+		code = selection_check(&capture->selection);
 		if (code == EXIT_OK)
 			code = capture_options_check_gpu(capture);
 		if (code == EXIT_OK)
@@ -450,6 +450,8 @@ static int record(int argc, char **argv)
 			code = complete(&settings);
 		if (code == EXIT_OK)
 			code = require_tracing(&capture->features, "");
+		if (code == EXIT_OK)
+			code = capture_options_check_choice(capture);
 		if (code == EXIT_OK)
 			output_format_say_recording(settings.recording.output);
 		if (code == EXIT_OK)

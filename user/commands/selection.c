@@ -74,6 +74,10 @@ static void refuse_event(const struct option_row *row, const char *text)
 		{ "sync", "; waits for the device are sync" },
 		{ "malloc", "; allocations are alloc" },
 		{ "kernel", "; kernels are launched: launch" },
+		{ "alloc", "; allocations are alloc" },
+		{ "free", "; frees are free" },
+		{ "cop", "; copies are copy" },
+		{ "launch", "; launches are launch" },
 		{ "memcpy", "; copies are copy" },
 		{ "status=",
 		  "; failed calls are in any case; alone: --json | jq 'select((.result // 0) != 0)'" },
@@ -243,7 +247,7 @@ static bool is_perf_sleep(const struct selection *selection)
 static const char *file_without_option(const struct selection *selection)
 {
 	char *const *command = selection->command;
-	const char *ending = command && !command[1] ? strrchr(command[0], '.') : NULL;
+	const char *ending = command ? strrchr(command[0], '.') : NULL;
 
 	return ending && !strcmp(ending, ".mscope") && access(command[0], X_OK) ? command[0] : NULL;
 }
@@ -322,9 +326,16 @@ int selection_filter(const struct selection *selection, struct filter *filter)
 	err = filter_set_api(filter, selection->api, reason, sizeof(reason));
 	if (!err)
 		return EXIT_OK;
+	if (err == -ENOENT)
+		log_error(
+			"--api: \"%s\" matches the name of no function that is traced; case counts,"
+			" and a part is enough: --api Malloc",
+			selection->api);
 	if (err == -EINVAL)
-		log_error("--api: \"%s\": %s", selection->api, reason);
-	return err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		log_error(
+			"--api: \"%s\": %s; it is a regular expression, as of grep -E: --api Malloc",
+			selection->api, reason);
+	return err == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
 
 uint32_t selection_captured_ops(const struct selection *selection)

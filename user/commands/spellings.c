@@ -368,100 +368,141 @@ static const struct spelling spellings[] = {
 	{ "top", "-E", ADVICE("sizes have their units; leave it out") },
 	{ "top", "-U", MEANS("user", NULL, "it is --user here") },
 	{ "who", "-i", ADVICE("each device has a table; of one: --json | jq '.devices[0]'; to look again each second: -w 1") },
+	/* strace, perf, nvidia-smi, nvtop, py-spy */
+	{ "trace", "--summary-only", MEANS("summary", NULL, "it is -c here") },
+	{ "trace", "--summary-sort-by", ADVICE("-c sorts by total time; leave it out") },
+	{ "trace", "--output-separately", ADVICE("one output has all processes, each line with its PID: -f") },
+	{ "trace", "--columns", ADVICE("the columns are those that fit; --json has all") },
+	{ "trace", "--fields", ADVICE("the columns are those that fit; --json has all") },
+	{ "trace", "--number", ADVICE("for some lines write | head -n 10") },
+	{ "trace", "--head", ADVICE("for some lines write | head -n 10") },
+	{ "trace", "--sort", ADVICE("lines are in the order of time; -c sums up, sorted by total time") },
+	{ "trace", "--csv", ADVICE("record, and then memscope-bpf export -f csv FILE; live: --json") },
+	{ LIVE, "--follow-exec", ADVICE("what a traced process executes is traced as it is; -f also follows its children") },
+	{ LIVE, "--subprocesses", MEANS("follow", NULL, "it is --follow here") },
+	{ LIVE, "--env", ADVICE("to set a variable: -- env NAME=VALUE COMMAND") },
+	{ LIVE, "--exec", ADVICE("write -- COMMAND ARGUMENT...") },
+	{ LIVE, "--command", ADVICE("write -- COMMAND ARGUMENT...") },
+	{ LIVE, "--wait", ADVICE("it waits until there is one as it is: --comm NAME") },
+	{ LIVE, "--waitfor", ADVICE("write --comm NAME: it waits until one runs") },
+	{ LIVE, "--docker", MEANS("container", NULL, "it is --container here") },
+	{ LIVE, "--image", ADVICE("write --container NAME; `memscope-bpf who` lists containers") },
+	{ LIVE, "--start-delay", ADVICE("to start later: sleep 5; memscope-bpf ..., with -p PID") },
+	{ LIVE, "--rate", ADVICE(ALL_CALLS) },
+	{ LIVE, "--sampling", ADVICE(ALL_CALLS) },
+	{ LIVE, "--buffer-size", MEANS("buffer", NULL, "it is --buffer here") },
+	{ "record", "--file", MEANS("output", NULL, "it is --output here") },
+	{ "record", "--output-file", MEANS("output", NULL, "it is --output here") },
+	{ "record", "--tag", ADVICE("name the file: -o NAME.mscope; a moment of it: memscope-bpf mark NAME") },
+	{ "record", "--label", ADVICE("name the file: -o NAME.mscope; a moment of it: memscope-bpf mark NAME") },
+	{ "record", "--comment", ADVICE("name the file: -o NAME.mscope; a moment of it: memscope-bpf mark NAME") },
+	{ "record", "--session", ADVICE("name the file: -o NAME.mscope") },
+	{ "record top", "--max-stack", MEANS("stack-depth", NULL, "it is --stack-depth here") },
+	{ "record top", "--depth", MEANS("stack-depth", NULL, "it is --stack-depth here") },
+	{ "record", "--python", ADVICE("lines of Python are in call stacks, which are taken anyway; those alone: --stack-frames=python") },
+	{ "record", "--pytorch", ADVICE("blocks of PyTorch's allocator: --tensors; its lines are in call stacks anyway") },
+	{ "record", "--cupti", ADVICE("write --gpu-time -- COMMAND") },
+	{ "record", "--kernel", ADVICE("launches are recorded anyway; how long kernels run: --gpu-time -- COMMAND") },
+	{ "record", "--kernels", ADVICE("launches are recorded anyway; how long kernels run: --gpu-time -- COMMAND") },
+	{ READING, "--no-header", ADVICE("for a script: --json, or export -f ndjson") },
+	{ READING, "--no-headers", ADVICE("for a script: --json, or export -f ndjson") },
+	{ "report diff", "--silent", ADVICE("-q writes no report; the exit code tells, with --fail-on") },
+	{ "report diff", "--csv", ADVICE("numbers as CSV: memscope-bpf export -f csv FILE") },
+	{ "report diff", "--pdf", ADVICE("write -o run.html, and print that in a browser") },
+	{ "report diff", "--xml", ADVICE("write --format junit") },
+	{ "report", "--all", ADVICE("-v has what is left out; more rows of each table: --top 100") },
+	{ "report", "--full", ADVICE("-v has what is left out; more rows of each table: --top 100") },
+	{ "report", "--detail", ADVICE("-v has what is left out; more rows of each table: --top 100") },
+	{ "report", "--details", ADVICE("-v has what is left out; more rows of each table: --top 100") },
+	{ "report", "--largest", MEANS("top", NULL, "it is --top here: rows of each table") },
+	{ "report", "--events", ADVICE("each event is a line of memscope-bpf export -f ndjson FILE, or -f csv") },
+	{ "report", "--raw", ADVICE("each event is a line of memscope-bpf export -f ndjson FILE, or -f csv") },
+	{ "report", "--allocations", ADVICE("each event is a line of memscope-bpf export -f ndjson FILE; blocks that are live: --blocks") },
+	{ "report", "--list", ADVICE("each report lists all processes; to list events: memscope-bpf export -f ndjson FILE") },
+	{ "report", "--timeline", ADVICE("--format html draws it; for viewers: export -f perfetto") },
+	{ "report", "--kernels", ADVICE("launches by kernel are in each report; leave it out") },
+	{ "report", "--calls", ADVICE("calls by function are in each report; leave it out") },
+	{ "report", "--stacks", ADVICE("stacks that were recorded are shown anyway: memscope-bpf record --stacks=alloc") },
+	{ "report", "--stack", ADVICE("stacks that were recorded are shown anyway: memscope-bpf record --stacks=alloc") },
+	{ "report", "--section", ADVICE("one report has all sections; --format json | jq selects") },
+	{ "report", "--sections", ADVICE("one report has all sections; --format json | jq selects") },
+	{ "report", "--units", ADVICE("sizes have their units; --format json has bytes") },
+	{ "report", "--bytes", ADVICE("sizes have their units; --format json has bytes") },
+	{ "report", "--human-readable", ADVICE("sizes have their units anyway; leave it out") },
+	{ "report", "--inverted", ADVICE("call stacks are shown whole; --format html draws them from both ends") },
+	{ "report", "--ignore", ADVICE("write --suppress FILE, with a line for each finding to leave out; docs/rules.md") },
+	{ READING, "--tz", ADVICE("times are UTC; --from and --to take a zone: 2026-11-21T15:04:05+01:00") },
+	{ READING, "--utc", ADVICE("times are UTC anyway; leave it out") },
+	{ READING, "--local", ADVICE("times are UTC; --from and --to take a zone: 2026-11-21T15:04:05+01:00") },
+	{ "report", "--rank", ADVICE("RANK is in the remarks of a process; by job: --by job; one process: --pid PID") },
+	{ "export", "--list", ADVICE("`memscope-bpf export --help` lists the formats") },
+	{ "export", "--list-formats", ADVICE("`memscope-bpf export --help` lists the formats") },
+	{ "export", "--compress", ADVICE("write | gzip > FILE.gz, or | zstd") },
+	{ "export", "-z", ADVICE("write | gzip > FILE.gz, or | zstd") },
+	{ "export", "--separator", ADVICE("columns are separated by commas; for others: -f ndjson | jq -r '... | @tsv'") },
+	{ "export", "--columns", ADVICE("all columns are there; for some: -f ndjson | jq, or -f sqlite") },
+	{ "export", "--append", ADVICE("write >> FILE in place of -o FILE") },
+	{ "verify", "--fix", ADVICE("write verify --repair GOOD FILE: what is whole of FILE goes into another file") },
+	{ "verify", "--strict", ADVICE("the exit code is 7 for what is damaged as it is; leave it out") },
+	{ "verify", "--deep", ADVICE("all blocks are read anyway; leave it out") },
+	{ "verify", "--all", ADVICE("all blocks are read anyway; leave it out") },
+	{ "check", "--gpu", ADVICE("check is about tracing; devices and who holds them: memscope-bpf who") },
+	{ "check", "--fix", ADVICE("it changes nothing; it says what to do for what is missing") },
+	{ "check", "--kernel", ADVICE("the kernel's features are shown anyway; leave it out") },
+	{ "check", "--cgroup", ADVICE("one process at a time: check -p PID") },
+	{ "check", "--user", ADVICE("one process at a time: check -p PID") },
+	{ "check", "--container", ADVICE("one process at a time: check -p PID") },
+	{ "who", "-U", MEANS("user", NULL, "it is --user here") },
+	{ "who", "-L", ADVICE("each device has a table; leave it out") },
+	{ "who", "-x", ADVICE("write --json") },
+	{ "who", "-e", ADVICE("it shows every process; leave it out") },
+	{ "who", "--query-gpu", ADVICE("write --json | jq '.devices[]'") },
+	{ "who", "--compute-apps", ADVICE("write --json") },
+	{ "who", "--kill", ADVICE("it ends none; write kill PID") },
+	{ "who", "-k", ADVICE("it ends none; write kill PID") },
+	{ "who", "--limit", ADVICE("those that hold most come first; write | head") },
+	{ "who", "--sum", ADVICE("write --by user, container, pod or job") },
+	{ "who", "--total", ADVICE("write --by user, container, pod or job") },
+	{ "who", "--wide", ADVICE("a table is as wide as its terminal: COLUMNS=200 is 200 columns") },
+	{ "who", "--no-header", ADVICE("for a script: who --json") },
+	{ "top", "-r", ADVICE("at a terminal, the key r reverses the order") },
+	{ "top", "--reverse", ADVICE("at a terminal, the key r reverses the order") },
+	{ "top", "-K", ADVICE("kernel threads do not use CUDA; leave it out") },
+	{ "top", "-e", ADVICE("allocations are watched; without launches: --launches=off; each call: memscope-bpf trace -e alloc") },
+	{ "top", "-l", MEANS("iterations", NULL, "it is --iterations here") },
+	{ "top", "--count", MEANS("iterations", NULL, "it is --iterations here") },
+	{ "top", "--watch", MEANS("delay", NULL, "it is --delay here") },
+	{ "top", "--columns", ADVICE("the columns are those that fit; for programs: memscope-bpf trace -c -i 2 --json") },
+	{ "top", "--fields", ADVICE("the columns are those that fit; for programs: memscope-bpf trace -c -i 2 --json") },
+	{ "top", "--output", ADVICE("write -b > FILE") },
+	{ "top", "--tree", ADVICE("each process has a row; its parent: trace -v") },
+	{ "top", "--threads", ADVICE("each process has a row; threads: trace -v shows them") },
+	{ "agent", "-d", ADVICE("it runs in the foreground; as a service: systemctl start memscope-bpf, or systemd-run") },
+	{ "agent", "--daemon", ADVICE("it runs in the foreground; as a service: systemctl start memscope-bpf, or systemd-run") },
+	{ "agent", "--foreground", ADVICE("it runs in the foreground anyway; leave it out") },
+	{ "agent", "-c", MEANS("config", NULL, "it is --config here") },
+	{ "agent", "--test", MEANS("check-config", NULL, "it is --check-config here") },
+	{ "agent", "--dry-run", MEANS("check-config", NULL, "it is --check-config here") },
+	{ "agent", "--print-config", ADVICE("--check-config says whether it is right; `memscope-bpf agent --help` has the defaults") },
+	{ "agent", "--pid-file", ADVICE("systemctl show -p MainPID memscope-bpf has it; leave it out") },
+	{ "agent", "--log-file", ADVICE("messages go to standard error: 2>> FILE, or journalctl -u memscope-bpf") },
+	{ "agent", "--log-level", ADVICE("-v says more, -q less") },
+	{ "agent", "--cgroup", ADVICE("it traces all processes; those of a cgroup alone: memscope-bpf record --cgroup PATH --ring 1G") },
+	{ "agent", "--user", ADVICE("it traces all processes; those of a user alone: memscope-bpf record --user NAME --ring 1G") },
+	{ "agent", "-o", ADVICE("it keeps the newest events below --state-dir DIRECTORY") },
+	{ "history", "-n", MEANS("top", NULL, "it is --top here") },
+	{ "history", "--since", MEANS("from", NULL, "it is --from here") },
+	{ "history", "--until", MEANS("to", NULL, "it is --to here") },
+	{ "history", "--days", ADVICE("write --from -7d") },
+	{ "history", "--last", ADVICE("write --from -7d") },
+	{ "history", "--csv", ADVICE("write --json | jq -r '... | @csv'") },
+	{ "mark", "--agent", ADVICE("every trace, record and agent of this machine gets it; leave it out") },
 	{ "check", "-a", ADVICE("check looks at the machine, and with -p at one process") },
-};
-
-static const struct {
-	const char *word, *instead;
-} other_commands[] = {
-	/* strace, perf */
-	{ "stat", "trace -c -p PID" },
-	{ "script", "export -f ndjson FILE" },
-	{ "annotate", "report FILE" },
-	{ "cat", "export -f ndjson FILE" },
-	{ "replay", "report FILE, for one moment report --at TIME FILE, for each event export -f ndjson FILE" },
-	{ "dump", "export -f ndjson FILE" },
-	{ "view", "report FILE" },
-	{ "open", "report -o run.html FILE, and open that in a browser" },
-	{ "list", "who" },
-	{ "test", "report --fail-on leak,oom,loss FILE" },
-	{ "info", "report FILE" },
-	/* memray */
-	{ "run", "trace -- COMMAND" },
-	{ "attach", "trace -p PID" },
-	{ "live", "trace -p PID" },
-	{ "detach", "trace -d SECONDS -p PID: Ctrl-C or the end of the time detaches" },
-	{ "flamegraph", "export -f folded FILE" },
-	{ "table", "report FILE" },
-	{ "tree", "report FILE" },
-	{ "summary", "report FILE" },
-	{ "stats", "report FILE" },
-	{ "transform", "export -f FORMAT FILE" },
-	{ "parse", "export -f ndjson FILE" },
-	/* nsys */
-	{ "profile", "record -o run.mscope -- COMMAND" },
-	{ "launch", "record -o run.mscope -- COMMAND" },
-	{ "start", "record -o run.mscope -p PID" },
-	{ "stop", "record -d SECONDS ...: Ctrl-C or the end of the time stops it" },
-	{ "analyze", "report FILE" },
-	{ "status", "check" },
-	/* kubectl */
-	{ "get", "who" },
-	{ "monitor", "top -a" },
-	{ "snapshot", "who" },
-	{ "mem", "who" },
-	{ "describe", "check -p PID" },
-	{ "logs", "trace -p PID" },
-	{ "exec", "trace -- COMMAND" },
-	{ "explain", "help COMMAND" },
-	/* others */
-	{ "doctor", "check" },
-	{ "ps", "who" },
-	{ "smi", "who" },
-	{ "nvidia-smi", "who" },
-	{ "fuser", "who" },
-	{ "compare", "diff A B" },
-	{ "convert", "export -f FORMAT FILE" },
-	{ "repair", "verify --repair GOOD FILE" },
-	{ "show", "report FILE" },
-	{ "gate", "report --fail-on leak,oom,loss FILE" },
-	{ "ci", "report --fail-on leak,oom,loss FILE" },
-	{ "leaks", "report FILE" },
-	{ "ls", "who" },
-	{ "leak", "report --fail-on leak FILE, after record -o FILE -p PID" },
-	{ "inspect", "check -p PID, or report FILE" },
-	{ "man", "help COMMAND" },
-	{ "kill", "who, to find processes; it ends none itself" },
-};
-
-/* Values of options, for those that know the value that the answer `needs`. */
-static const struct spelling_of_value other_values[] = {
-	{ "format", "gha github-actions", "github", "it is --format github here", true },
-	{ "format", "sarif", "github", "there is no SARIF; --format github annotates files and lines, --format junit is for others", false },
-	{ "format", "junit-xml xml", "junit", "it is --format junit here", true },
-	{ "format", "yaml", "json", "there is no YAML: write --format json", false },
-	{ "format", "table", "text", "it is --format text here", true },
-	{ "format", "markdown", "md", "it is --format md here", true },
-	{ "format", "flamegraph flame svg", "folded", "flame graphs are drawn by report -o run.html; programs that draw them read -f folded", false },
-	{ "format", "memray", "folded", "only memray writes its files; what it shows: report -o run.html, -f folded or -f pprof", false },
-	{ "sort", "memory mem %MEM", "live", "it is --sort live here", true },
-	{ "sort", "cpu", "live", "processors are not looked at: --sort live, or --sort rate", false },
-	{ "by", "name process-name program exe script command cmd", "comm", "it is --by comm here", true },
-	{ "by", "name comm program pid", "process", "it is --by process here", true },
-	{ "by", "gpu uuid", "device", "it is --by device here", true },
-	{ "by", "uid owner", "user", "write --by user", false },
-	{ "by", "namespace ns deployment", "pod", "write --by pod; one of them: --pod NAMESPACE/NAME", false },
-	{ "by", "slurm jobid job-id rank", "job", "write --by job", false },
-	{ "by", "pid process", "comm", "each process has a row as it is; leave it out, or --pid PID for one", false },
-	{ "by", "gpu device uuid", "comm", "each device has its own rows as it is; leave it out; of a recording: report --device NUMBER", false },
-	{ "by", "library libraries owner-library framework", "comm", "memory by library is in each report, if record took stacks (--stacks=alloc); leave it out", false },
-	{ "by", "line stack function site file callsite python", "comm", "where memory was allocated is in each report, if record took stacks; as flame graphs: export -f folded, or report -o run.html", false },
-	{ "by", "size time", "comm", "tables are sorted by size; report --format html sorts by any column", false },
 };
 
 /* clang-format on */
 
-static bool has_word(const char *words, const char *word)
+bool spelling_has_word(const char *words, const char *word)
 {
 	const size_t length = strlen(word);
 
@@ -477,42 +518,7 @@ const struct spelling *spelling_find(const char *command, const char *word)
 
 	for (i = 0; i < sizeof(spellings) / sizeof(*spellings); i++)
 		if (!strcmp(spellings[i].word, word) &&
-		    (!spellings[i].commands || has_word(spellings[i].commands, command)))
+		    (!spellings[i].commands || spelling_has_word(spellings[i].commands, command)))
 			return &spellings[i];
-	return NULL;
-}
-
-const char *spelling_of_command(const char *word)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(other_commands) / sizeof(*other_commands); i++)
-		if (!strcmp(other_commands[i].word, word))
-			return other_commands[i].instead;
-	return NULL;
-}
-
-/* Whether the word is one of those, as an option's argument lists them: "text|json". */
-static bool is_one_of(const char *word, const char *words)
-{
-	const size_t length = strlen(word);
-
-	for (; *words; words += strcspn(words, "|, "), words += *words != '\0')
-		if (strcspn(words, "|, ") == length && !strncmp(words, word, length))
-			return true;
-	return false;
-}
-
-const struct spelling_of_value *spelling_of_value(const char *option, const char *value,
-						  const char *words)
-{
-	const size_t count = sizeof(other_values) / sizeof(*other_values);
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (!strcmp(other_values[i].option, option) &&
-		    has_word(other_values[i].values, value) &&
-		    is_one_of(other_values[i].needs, words))
-			return &other_values[i];
 	return NULL;
 }

@@ -44,4 +44,7 @@ struct spelling_of_value {
 const struct spelling_of_value *spelling_of_value(const char *option, const char *value,
 						  const char *words);
 
+/* Whether it is one of the words, which have spaces between. */
+bool spelling_has_word(const char *words, const char *word);
+
 #endif /* MEMSCOPE_COMMANDS_SPELLINGS_H */

@@ -73,7 +73,7 @@ static int parse_agent(const struct option_row *row, const char *value, void *se
 
 	if (!strncmp(value, prefix, sizeof(prefix) - 1))
 		value += sizeof(prefix) - 1;
-	if (strchr(value, '/') || !strchr(value, ':'))
+	if (!strstr(value, "://") && (strchr(value, '/') || !strchr(value, ':')))
 		return option_file(row, value, settings);
 	log_error("--%s: \"%s\" is an address; it needs the path of a Unix socket, which"
 		  " `memscope-bpf agent --socket PATH` opens",
@@ -177,13 +177,13 @@ static int look_here(struct top_run_settings *settings)
 	if (is_empty(selection))
 		return refuse_nothing();
 	code = selection_check(&capture->selection);
-	if (code == EXIT_OK && !selection->command)
-		code = live_choice_check(&settings->selection, &capture->names);
 	choose_ops(settings);
 	if (code == EXIT_OK)
 		code = require_tracing(
 			&settings->capture.features,
 			"; without privileges, --agent SOCKET shows what an agent traces");
+	if (code == EXIT_OK && !selection->command)
+		code = live_choice_check(&settings->selection, &capture->names);
 	return code == EXIT_OK ? top_run(settings) : code;
 }
 

@@ -410,7 +410,7 @@ static int trace(int argc, char **argv)
 		if (code == EXIT_OK)
 			set_stacks(&run.settings);
 		if (code == EXIT_OK)
-			code = capture_options_check_who(&run.settings.capture);
+			code = selection_check(selection);
 		if (code == EXIT_OK)
 			code = capture_options_check_gpu(&run.settings.capture);
 		if (code == EXIT_OK)
@@ -421,6 +421,8 @@ static int trace(int argc, char **argv)
 			code = selection_filter(selection, &run.pipeline.filter);
 		if (code == EXIT_OK)
 			code = require_tracing(&run.settings.capture.features, "");
+		if (code == EXIT_OK)
+			code = capture_options_check_choice(&run.settings.capture);
 		if (code == EXIT_OK)
 			code = run_all(&run);
 	}

@@ -149,8 +149,10 @@ static int verify(int argc, char **argv)
 		return run.code;
 	signal(SIGPIPE, SIG_IGN); /* who reads a part of it wants the verdict too */
 	if (first == argc || (run.settings.repair && argc - first > 1)) {
-		log_error(first == argc ? "which recording? `memscope-bpf verify FILE`" :
-					  "--repair takes one recording at a time");
+		log_error(first < argc        ? "--repair takes one recording at a time" :
+			  run.settings.repair ? "--repair takes two files, the one to write and the"
+						" damaged one: verify --repair GOOD FILE" :
+						"which recording? `memscope-bpf verify FILE`");
 		return EXIT_USAGE;
 	}
 	if (standard_input_prepare(argv + first))

@@ -8,6 +8,7 @@
 int filter_set_api(struct filter *filter, const char *regex, char *reason, size_t reason_bytes)
 {
 	regex_t compiled;
+	bool found = false;
 	uint32_t row;
 	int err;
 
@@ -18,10 +19,12 @@ int filter_set_api(struct filter *filter, const char *regex, char *reason, size_
 	}
 	free(filter->rows);
 	filter->rows = calloc(probe_count(), sizeof(*filter->rows));
-	for (row = 0; filter->rows && row < probe_count(); row++)
+	for (row = 0; filter->rows && row < probe_count(); row++) {
 		filter->rows[row] = !regexec(&compiled, probe_at(row)->symbol, 0, NULL, 0);
+		found |= filter->rows[row];
+	}
 	regfree(&compiled);
-	return filter->rows ? 0 : -ENOMEM;
+	return !filter->rows ? -ENOMEM : found ? 0 : -ENOENT;
 }
 
 static bool size_accepted(const struct filter *filter, const struct event *event,

@@ -30,7 +30,7 @@ struct filter_effect {
 
 /*
  * Keeps only calls one of whose functions matches the POSIX extended regular expression. Returns 0,
- * -ENOMEM, or -EINVAL with the reason in `reason`.
+ * -ENOMEM, -ENOENT if none of all functions does, or -EINVAL with the reason in `reason`.
  */
 int filter_set_api(struct filter *filter, const char *regex, char *reason, size_t reason_bytes);
 

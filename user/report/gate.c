@@ -231,6 +231,10 @@ static void list_words(struct string *why, const char *word, uint32_t kinds)
 
 	if (correct(why, word, kinds) || correct_case(why, word) || suggest(why, word, kinds))
 		return;
+	if (strchr(word, ' ')) {
+		string_append_text(why, "write commas between conditions: leak,oom");
+		return;
+	}
 	string_append_format(why, "\"%s\" is not one of growth=SIZE, leak, oom, oom=any", word);
 	for (kind = 0; kind < GATE_KINDS_COUNT; kind++)
 		if (kind_names[kind] && kinds >> kind & 1)

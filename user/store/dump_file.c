@@ -88,9 +88,7 @@ int dump_file_open(struct dump_file *file, const char *path, const char *advice)
 		log_error("%s: a recording needs a regular file; choose another name", path);
 	else if (err)
 		log_error("%s: cannot create: %s%s", path, place_error(err),
-			  err == -EEXIST ? advice :
-			  err == -ENOENT ? "; a directory that is missing is not made" :
-					   "");
+			  err == -EEXIST ? advice : place_advice(err));
 	return err;
 }
 

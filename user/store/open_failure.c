@@ -29,6 +29,12 @@ void open_failure_say(const char *name, const char *path, int err)
 		log_error("%s: cannot open: %s; what root records, others may not read: write sudo"
 			  " before the command, or once: sudo chown \"$USER\" %s",
 			  name, why, path);
+	else if (!*path)
+		log_error("a file's name is empty: is a variable not set?");
+	else if (err == -ENOENT && strstr(path, "://"))
+		log_error(
+			"%s: cannot open: only files of this machine are read; copy it here first",
+			name);
 	else if (err == -ENOENT && has_ring(path))
 		log_error("%s: cannot open: %s; there is %s.ring: give that in its place", name,
 			  why, path);

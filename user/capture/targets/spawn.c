@@ -24,6 +24,7 @@ static bool is_number(const char *name)
 static int complain(const char *name, int err)
 {
 	static const char *const words[] = { "alloc", "full", "native", "python", "waits", "all" };
+	static const char *const units[] = { "ms", "s", "sec", "m", "min", "h" };
 	static const char *const kinds[] = { "pods", "pod", "nodes", "node" };
 	const char *hint = "", *tail = name;
 	uint64_t ns;
@@ -40,6 +41,9 @@ static int complain(const char *name, int err)
 	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(name, words[i]))
 			hint = "; what --stack takes stands behind \"=\": --stack=";
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strcmp(name, units[i]))
+			hint = "; a time is one word: 100";
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(name, kinds[i])) {
 			hint = "; all processes of this machine are -a, and those of a pod are --pod"

@@ -140,6 +140,30 @@ scoped_in() {
 	assert_equal "$(cat seen.txt)" "[[6,6,0]]"$'\n'"[[5,5,0],[6,6,0]]"
 }
 
+@test "--cgroup: beside version 1, each path of a process that a report shows can be asked for" {
+	local path
+
+	cgroups_of_one_path
+	rmdir "/sys/fs/cgroup/freezer$GROUP"
+	mkdir "/sys/fs/cgroup/freezer$GROUP-other"
+	tool_start record RECORD_PID -o a.mscope -a
+	# In one of each hierarchy.
+	sh -c "echo \$\$ > /sys/fs/cgroup/pids$GROUP/cgroup.procs
+		echo \$\$ > /sys/fs/cgroup/freezer$GROUP-other/cgroup.procs; exec '$PWD/scoped' 5"
+	sleep 0.3
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	rmdir "/sys/fs/cgroup/pids$GROUP" "/sys/fs/cgroup/freezer$GROUP-other"
+	for path in "$GROUP" "$GROUP-other"; do
+		"$MEMSCOPE" report -f md --cgroup "$path" a.mscope > out.md
+		grep -q "cgroup $GROUP" out.md && grep "in other hierarchies [^ ]*$GROUP" out.md
+		"$MEMSCOPE" report --json --cgroup "$path" a.mscope > report.json
+		valid report report.json
+		jq -c '[.recordings[0].processes[].comm]' report.json >> seen.txt
+	done
+	assert_equal "$(xargs < seen.txt)" '[scoped] [scoped]'
+}
+
 @test "--cgroup: without the first slash, below its slice, and with -a" {
 	local hierarchy=/sys/fs/cgroup/pids unit=memscope-test-$$-$RANDOM.service path made=
 

@@ -195,6 +195,44 @@ static void test_cgroups(void **state)
 	expect_cgroup("", "", "");
 }
 
+static void expect_others(const char *text, const char *wished, const char *expected,
+			  const char *others)
+{
+	static struct process_facts facts;
+	char copy[4096];
+
+	facts = (struct process_facts){ 0 };
+	snprintf(copy, sizeof(copy), "%s", text);
+	process_facts_cgroup(copy, &(struct process_facts_wish){ .cgroup = wished }, &facts);
+	assert_string_equal(facts.cgroup, expected);
+	assert_string_equal(facts.other_cgroups, others);
+}
+
+/* Version 2 has what systemd shows; of version 1, each can be another one. */
+static void test_several_hierarchies(void **state)
+{
+	static const char text[] = "4:memory:/user.slice\n3:pids:/user.slice/s.scope\n"
+				   "2:freezer:/\n1:name=systemd:/user.slice/s.scope\n"
+				   "0::/user.slice/s.scope\n";
+	char longest[3 * 700 + 64], expected[704];
+
+	(void)state;
+	expect_others(text, NULL, "/user.slice/s.scope", "/user.slice");
+	expect_others(text, "/user.slice", "/user.slice", "/user.slice/s.scope");
+	expect_others("2:pids:/a\n1:cpu:/b\n0::/\n", NULL, "/a", "/b");
+	expect_others("2:pids:/a\n1:cpu:/b\n0::/c\n", NULL, "/c", "/a\n/b");
+	expect_others("2:pids:/a\n1:cpu:/b\n0::/c\n", "/b", "/b", "/a\n/c");
+	expect_others("2:pids:/lxc/a\n0::/c\n", NULL, "/lxc/a", "/c");
+	expect_others("0::/c\n", NULL, "/c", "");
+	expect_others("0::/\n", NULL, "/", "");
+
+	/* What has no room is left out as a whole. */
+	snprintf(expected, 701, "/%0699d", 1);
+	snprintf(longest, sizeof(longest), "3:pids:%s\n2:cpu:/%0699d\n1:memory:/m\n0::/c\n",
+		 expected, 2);
+	expect_others(longest, "/m", "/m", strcat(expected, "\n/c"));
+}
+
 /* So that a recording of a cgroup has that in the words in which it was asked for. */
 static void test_the_cgroup_that_was_asked_for(void **state)
 {
@@ -218,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_an_environment_of_megabytes),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_several_hierarchies),
 		cmocka_unit_test(test_the_cgroup_that_was_asked_for),
 	};
 

@@ -139,6 +139,22 @@ static void test_cgroups(void **state)
 	assert_false(HAS(&unknown, .cgroup = "/"));
 }
 
+/* Beside version 1, in several hierarchies. */
+static void test_other_cgroups(void **state)
+{
+	const struct process old = { .identity.known.items = { [IDENTITY_CGROUP] = "/docker",
+							       [IDENTITY_OTHER_CGROUPS] =
+								       "/a/b\n/c" } };
+
+	(void)state;
+	assert_true(HAS(&old, .cgroup = "/a"));
+	assert_true(HAS(&old, .cgroup = "/a/b"));
+	assert_true(HAS(&old, .cgroup = "c/"));
+	assert_true(HAS(&old, .cgroup = "/docker"));
+	assert_false(HAS(&old, .cgroup = "/b"));
+	assert_false(HAS(&old, .cgroup = "/a/b/c"));
+}
+
 static void test_containers(void **state)
 {
 	const struct process named = { .identity.known.items = { [IDENTITY_CONTAINER] = "web" } };
@@ -197,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_containers_and_pods_whose_names_are_unknown),
 		cmocka_unit_test(test_pods),
 		cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_other_cgroups),
 		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_several),

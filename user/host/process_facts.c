@@ -76,11 +76,6 @@ void process_facts_status(const char *text, struct process_facts *facts)
 	facts->parent = parent;
 }
 
-static bool is_better(const char *path, const struct process_facts *facts)
-{
-	return !facts->cgroup[0] || (!facts->cgroup[1] && path[0]);
-}
-
 static bool is_below(const char *path, const char *cgroup)
 {
 	const size_t length = cgroup ? strlen(cgroup) : 0;
@@ -88,29 +83,90 @@ static bool is_below(const char *path, const char *cgroup)
 	return length && !strncmp(path, cgroup, length) && (!path[length] || path[length] == '/');
 }
 
+static bool is_root(const char *path)
+{
+	return !path[0] || !path[1];
+}
+
+#define HIERARCHIES 32 /* of version 1 there is one for each controller, at most */
+
+/* A process's cgroups, by what decides which of them counts. */
+struct groups {
+	const char *paths[HIERARCHIES];
+	size_t count;
+	const char *wished, *container, *unified, *first; /* NULL: there is none */
+};
+
+static void take_group(struct groups *groups, const char *path, bool unified,
+		       const struct process_facts_wish *wish, struct process_facts *facts)
+{
+	const struct container container = container_of_cgroup(path);
+
+	if (groups->count < HIERARCHIES)
+		groups->paths[groups->count++] = path;
+	if (!groups->wished && is_below(path, wish->cgroup))
+		groups->wished = path;
+	if (!groups->container && container.id[0]) {
+		groups->container = path;
+		facts->container = container;
+	}
+	if (unified && !is_root(path))
+		groups->unified = path;
+	if (!groups->first || (is_root(groups->first) && path[0]))
+		groups->first = path;
+}
+
+static bool is_among(const char *path, const char *const *paths, size_t count)
+{
+	while (count--)
+		if (!strcmp(paths[count], path))
+			return true;
+	return false;
+}
+
+/* As far as there is room for whole ones. */
+static void put_others(const struct groups *groups, struct process_facts *facts)
+{
+	size_t used = 0, i;
+
+	for (i = 0; i < groups->count; i++) {
+		const char *path = groups->paths[i];
+		const size_t length = strlen(path);
+
+		if (is_root(path) || !strcmp(path, facts->cgroup) ||
+		    is_among(path, groups->paths, i) ||
+		    used + length + 2 > sizeof(facts->other_cgroups))
+			continue;
+		if (used)
+			facts->other_cgroups[used++] = '\n';
+		memcpy(facts->other_cgroups + used, path, length + 1);
+		used += length;
+	}
+}
+
 void process_facts_cgroup(char *text, const struct process_facts_wish *wish,
 			  struct process_facts *facts)
 {
-	char *line, *rest = text, *wished = NULL;
+	struct groups groups = { .count = 0 };
+	char *line, *rest = text;
+	const char *chosen;
 
 	/* HIERARCHY:CONTROLLERS:PATH; of version 2, there is one, "0::PATH". */
 	while ((line = strsep(&rest, "\n"))) {
 		char *controllers = strchr(line, ':');
 		char *own = controllers ? strchr(controllers + 1, ':') : NULL;
-		struct container container;
 
-		if (!own)
-			continue;
-		container = container_of_cgroup(++own);
-		if (!wished && is_below(own, wish->cgroup))
-			wished = own;
-		if (facts->container.id[0] || (!container.id[0] && !is_better(own, facts)))
-			continue;
-		snprintf(facts->cgroup, sizeof(facts->cgroup), "%s", own);
-		facts->container = container;
+		if (own)
+			take_group(&groups, own + 1, own == controllers + 1, wish, facts);
 	}
-	if (wished)
-		snprintf(facts->cgroup, sizeof(facts->cgroup), "%s", wished);
+	chosen = groups.wished    ? groups.wished :
+		 groups.container ? groups.container :
+		 groups.unified   ? groups.unified :
+				    groups.first;
+	if (!chosen)
+		return;
+	snprintf(facts->cgroup, sizeof(facts->cgroup), "%s", chosen);
+	put_others(&groups, facts);
 }
 
 void process_facts_environment(const char *text, size_t bytes,

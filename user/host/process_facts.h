@@ -31,6 +31,8 @@ struct process_facts {
 	char script[PROCESS_FACTS_TEXT_BYTES]; /* host/script.h; of a worker, its parent's */
 	bool is_worker;                        /* script_is_worker() */
 	char cgroup[PROCESS_FACTS_TEXT_BYTES]; /* in its hierarchy; of a long one, its beginning */
+	/* In other hierarchies, without roots and that one: one a line; no path has a newline. */
+	char other_cgroups[PROCESS_FACTS_TEXT_BYTES];
 	struct container container;
 	bool has_variable[PROCESS_FACTS_VARIABLES];
 	char variables[PROCESS_FACTS_VARIABLES][PROCESS_FACTS_TEXT_BYTES];
@@ -56,8 +58,8 @@ int process_facts_read(pid_t pid, uint64_t start_ns, const struct process_facts_
 
 /*
  * The cgroup and the container from what /proc/PID/cgroup says, which this changes. Of several
- * hierarchies, the one that is wished for counts, else the first that is of a container, else the
- * first in which it is not at the root.
+ * hierarchies, the one that is wished for counts, else the first that is of a container, else that
+ * of version 2, as systemd shows it, else the first in which it is not at the root.
  */
 void process_facts_cgroup(char *text, const struct process_facts_wish *wish,
 			  struct process_facts *facts);

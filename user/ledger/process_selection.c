@@ -27,21 +27,19 @@ static bool has_user(const struct identity *identity, const char *user)
 
 static bool is_below(const char *own, const char *path, size_t length)
 {
-	return !strncmp(own, path, length) && (!own[length] || own[length] == '/');
+	return !strncmp(own, path, length) &&
+	       (!own[length] || own[length] == '/' || own[length] == '\n');
 }
 
 /*
  * That one, or one below it. It may be written as a directory of the machine, too, where with
  * version 1 of cgroups the name of the hierarchy comes first.
  */
-static bool has_cgroup(const struct identity *identity, const char *path)
+static bool is_cgroup(const char *own, const char *path)
 {
 	static const char root[] = "/sys/fs/cgroup/";
-	const char *own = identity->items[IDENTITY_CGROUP];
 	size_t length = strlen(path), hierarchy;
 
-	if (!own)
-		return false;
 	while (length && path[length - 1] == '/')
 		length--;
 	/* The first slash may be left out. */
@@ -54,6 +52,22 @@ static bool has_cgroup(const struct identity *identity, const char *path)
 	hierarchy = 1 + strcspn(path + 1, "/");
 	return is_below(own, path, length) ||
 	       (hierarchy < length && is_below(own, path + hierarchy, length - hierarchy));
+}
+
+static bool has_cgroup(const struct identity *identity, const char *path)
+{
+	const char *own = identity->items[IDENTITY_CGROUP];
+	const char *others = identity->items[IDENTITY_OTHER_CGROUPS];
+
+	bool has = own && is_cgroup(own, path);
+
+	/* A line each. */
+	while (!has && others) {
+		has = is_cgroup(others, path);
+		others = strchr(others, '\n');
+		others = others ? others + 1 : NULL;
+	}
+	return has;
 }
 
 static bool has_container(const struct identity *identity, const char *id)

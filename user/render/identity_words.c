@@ -20,14 +20,17 @@ static void append_beginning(struct string *out, const char *text, size_t most)
 		string_append_text(out, "...");
 }
 
-static void append_end(struct string *out, const char *text, size_t most)
+static void append_end_of(struct string *out, const char *text, size_t length, size_t most)
 {
-	const size_t length = strlen(text);
-
 	if (length > most)
 		string_append_text(out, "...");
 	field_append_safe(out, length > most ? text + length - most : text,
 			  length > most ? most : length);
+}
+
+static void append_end(struct string *out, const char *text, size_t most)
+{
+	append_end_of(out, text, strlen(text), most);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -103,6 +106,20 @@ static void append_cgroup(struct string *out, const struct identity *identity)
 
 	if (cgroup && strcmp(cgroup, "/") != 0 && !identity->items[IDENTITY_CONTAINER])
 		append_end(out, cgroup, PATH_SHOWN);
+}
+
+/* Any of them can be asked for as well. */
+static void append_other_cgroups(struct string *out, const struct identity *identity)
+{
+	const char *paths = identity->items[IDENTITY_OTHER_CGROUPS];
+	const size_t begin = out->length;
+	size_t length;
+
+	for (; paths && *paths; paths += length + (paths[length] == '\n')) {
+		length = strcspn(paths, "\n");
+		string_append_text(out, out->length > begin ? ", " : "");
+		append_end_of(out, paths, length, PATH_SHOWN);
+	}
 }
 
 void identity_words_pod(struct string *out, const struct identity *identity)
@@ -190,6 +207,7 @@ bool identity_words_append(struct string *out, const struct process *process, co
 	add(&sentence, "child of ", append_parent, identity);
 	add(&sentence, "", identity_words_container, identity);
 	add(&sentence, "cgroup ", append_cgroup, identity);
+	add(&sentence, "in other hierarchies ", append_other_cgroups, identity);
 	if (identity_number(identity, IDENTITY_NS_PID, &ns_pid) && ns_pid != process->pid)
 		add(&sentence, "pid in its namespace ", append_ns_pid, identity);
 	add(&sentence, "pod ", identity_words_pod, identity);

@@ -111,6 +111,7 @@ static void put_facts(struct identity_maker *maker)
 	if (facts->ns_pid)
 		put_number(record, IDENTITY_NS_PID, facts->ns_pid);
 	put_text(record, IDENTITY_CGROUP, facts->cgroup);
+	put_text(record, IDENTITY_OTHER_CGROUPS, facts->other_cgroups);
 	put_text(record, IDENTITY_RUNTIME, facts->container.runtime);
 	put_text(record, IDENTITY_CONTAINER, facts->container.id);
 	put_pod(maker);

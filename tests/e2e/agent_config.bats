@@ -30,6 +30,32 @@ CONFIG
 	MEMSCOPE_CONFIG=agent.conf "$MEMSCOPE" agent --show-config | grep -qx 'ring = 64M'
 }
 
+@test "a name that is no setting is refused, and with --lenient only said" {
+	printf 'ring = 64M\nrign-time = 3h\nfuture = 1\nseries = 700\n' > agent.conf
+	run "$MEMSCOPE" agent --config agent.conf --check-config
+	assert_equal "$status" 2
+	[[ "$output" == *'agent.conf:2: "rign-time" cannot be set here; did you mean "ring-time"?' ]]
+	"$MEMSCOPE" agent --config agent.conf --lenient --show-config > shown.txt 2> err.txt
+	assert_equal "$(shown series)" "# agent.conf:4 series = 700"
+	assert_equal "$(shown ring-time)" "# default ring-time = 24h"
+	grep 'warning: agent.conf:2: "rign-time" .*; it is left out' err.txt
+	grep 'warning: agent.conf:3: "future" cannot be set here; it is left out' err.txt
+	# A line that says nothing is one that was not meant.
+	echo 'series 700' > agent.conf
+	run "$MEMSCOPE" agent --config agent.conf --lenient --check-config
+	assert_equal "$status" 2
+}
+
+@test "a misspelled variable is refused, and those of others are not looked at" {
+	MEMSCOPE_BPF_SERVICE_HOST=10.0.0.1 MEMSCOPE_RING=64M "$MEMSCOPE" agent --check-config
+	run env MEMSCOPE_STATEDIR=/x "$MEMSCOPE" agent --check-config
+	assert_equal "$status" 2
+	[[ "$output" == *"the environment variable MEMSCOPE_STATEDIR sets nothing; did you mean MEMSCOPE_STATE_DIR?" ]]
+	run env MEMSCOPE_STATEDIR=/x "$MEMSCOPE" agent --lenient --check-config
+	assert_equal "$status" 0
+	[[ "$output" == *"warning: the environment variable MEMSCOPE_STATEDIR sets nothing"* ]]
+}
+
 @test "a file that is not understood is refused, with the line" {
 	local line message
 

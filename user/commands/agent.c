@@ -248,6 +248,10 @@ static const struct option_row rows[] = {
 	  " (MEMSCOPE_RING=1G), and a variable over the file.",
 	  option_file, AT(config_path) },
 	{ 0, "check-config", NULL, "Only check the configuration.", option_flag, AT(check_config) },
+	{ 0, "lenient", NULL,
+	  "Only warn of names in the file, or of variables, that are no settings, instead of refusing"
+	  " them: for one file for agents of several versions.",
+	  option_flag, AT(lenient) },
 	{ 0, "show-config", NULL, "Only print all settings, and where each comes from.",
 	  option_flag, AT(show_config) },
 	{ 0, "listen", "ADDR:PORT|unix:PATH|off",
@@ -435,12 +439,14 @@ static int load(struct config *config, struct agent_settings *settings, int *fir
 			  as_started.argv[*first]);
 		return EXIT_USAGE;
 	}
+	config->lenient = config_flag(config, "lenient");
 	path = config_flag(config, "config");
 	if (!path)
 		path = variable && *variable ? variable : NULL;
 	if (config_take_file(config, path ? path : DEFAULT_CONFIG, path))
 		return EXIT_USAGE;
-	config_take_environment(config);
+	if (config_take_environment(config))
+		return EXIT_USAGE;
 	return config_apply(config, settings) ? EXIT_USAGE : complete(settings);
 }
 

@@ -34,7 +34,7 @@ struct agent_settings {
 	struct agent_push pushes[PUSH_PROTOCOLS];
 	bool label_pid;
 	const char *config_path;
-	bool check_config, show_config;
+	bool check_config, show_config, lenient;
 	/*
 	 * Reads the configuration again, at SIGHUP. The agent then uses the new size and time of
 	 * the ring. Returns 0, or -errno, logged: then nothing changes.

@@ -123,7 +123,8 @@ static char *trim(char *text)
 	return text;
 }
 
-static int refuse_name(const struct config *config, unsigned int line, const char *name)
+/* The setting whose name is most like that; NULL: none is like it. */
+static const char *nearest_to(const struct config *config, const char *name)
 {
 	struct nearest nearest = { .word = name };
 	size_t i;
@@ -131,10 +132,18 @@ static int refuse_name(const struct config *config, unsigned int line, const cha
 	for (i = 0; i < config->count; i++)
 		if (config->values[i].can_be_set)
 			nearest_offer(&nearest, config->command->options[i].name);
-	log_error("%s:%u: \"%s\" cannot be set here%s%s%s", config->path, line, name,
-		  nearest.found ? "; did you mean \"" : "", nearest.found ? nearest.found : "",
-		  nearest.found ? "\"?" : "");
-	return -EINVAL;
+	return nearest.found;
+}
+
+static int refuse_name(const struct config *config, unsigned int line, const char *name)
+{
+	const char *nearest = nearest_to(config, name);
+
+	log_message(config->lenient ? LOG_WARNING : LOG_ERROR,
+		    "%s:%u: \"%s\" cannot be set here%s%s%s%s", config->path, line, name,
+		    nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+		    nearest ? "\"?" : "", config->lenient ? "; it is left out" : "");
+	return config->lenient ? 0 : -EINVAL;
 }
 
 static int take_line(struct config *config, unsigned int line, char *text)
@@ -216,7 +225,7 @@ static void append_variable(struct string *out, const char *name)
 		string_append_char(out, *name == '-' ? '_' : (char)toupper((unsigned char)*name));
 }
 
-void config_take_environment(struct config *config)
+static void take_variables(struct config *config)
 {
 	struct string variable = { 0 };
 	size_t i;
@@ -237,6 +246,55 @@ void config_take_environment(struct config *config)
 		value->origin = CONFIG_ENVIRONMENT;
 	}
 	string_fini(&variable);
+}
+
+/* "MEMSCOPE_STATE_DIR=/x": "state-dir". Returns whether it may be one of the variables. */
+static bool setting_of(const char *entry, char *name, size_t room)
+{
+	const char *equals = strchr(entry, '=');
+	size_t length = equals ? (size_t)(equals - entry) : 0, i;
+
+	if (length < sizeof(PREFIX) || strncmp(entry, PREFIX, sizeof(PREFIX) - 1) != 0)
+		return false;
+	entry += sizeof(PREFIX) - 1;
+	length -= sizeof(PREFIX) - 1;
+	if (length >= room)
+		return false;
+	for (i = 0; i < length; i++)
+		name[i] = entry[i] == '_' ? '-' : (char)tolower((unsigned char)entry[i]);
+	name[length] = '\0';
+	return true;
+}
+
+static int refuse_variable(const struct config *config, const char *entry, const char *nearest)
+{
+	struct string variable = { 0 };
+
+	append_variable(&variable, nearest);
+	log_message(config->lenient ? LOG_WARNING : LOG_ERROR,
+		    "the environment variable %.*s sets nothing; did you mean %.*s?",
+		    (int)strcspn(entry, "="), entry, (int)variable.length,
+		    variable.length ? variable.bytes : "");
+	string_fini(&variable);
+	return config->lenient ? 0 : -EINVAL;
+}
+
+int config_take_environment(struct config *config)
+{
+	char name[32], **entry;
+	int err = 0;
+
+	take_variables(config);
+	for (entry = environ; entry && *entry && !err; entry++) {
+		const char *nearest;
+
+		if (!setting_of(*entry, name, sizeof(name)) || find(config, name) != SIZE_MAX)
+			continue;
+		nearest = nearest_to(config, name);
+		if (nearest)
+			err = refuse_variable(config, *entry, nearest);
+	}
+	return err;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

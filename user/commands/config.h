@@ -39,6 +39,7 @@ struct config {
 	size_t count;
 	char *text;       /* of the file */
 	const char *path; /* NULL: there is none */
+	bool lenient;     /* names that are not known are only warned of */
 };
 
 /* Returns 0 or -ENOMEM, logged. */
@@ -56,11 +57,16 @@ const char *config_flag(const struct config *config, const char *name);
 
 /*
  * Takes the file; without `must_exist`, it may be absent. Refuses it if users other than its reader
- * and root could have written it, or if a line is not understood. Returns 0, or -errno, logged.
+ * and root could have written it, or if a line is not understood, unless it is the name alone and
+ * the configuration is lenient. Returns 0, or -errno, logged.
  */
 int config_take_file(struct config *config, const char *path, bool must_exist);
 
-void config_take_environment(struct config *config);
+/*
+ * Takes the variables. One that is almost called as one of them is misspelled: it is refused as the
+ * file's names are. Others may be anybody's. Returns 0 or -EINVAL, logged.
+ */
+int config_take_environment(struct config *config);
 
 /*
  * Parses all values into the settings. Returns 0, or -errno, logged with the origin of the value.

@@ -42,6 +42,20 @@ setup() {
 	done
 }
 
+@test "what the package's pages link to is in the package, but for what only the source has" {
+	local page link
+
+	dpkg-deb -x "$PACKAGE" root
+	cd root/usr/share/doc/memscope-bpf
+	for page in *.md; do
+		for link in $(grep -oE '\]\([^)# ]+' "$page" | sed 's/](//' | grep -vE '^(https?:|mailto:|\.\./|tests/|LICENSE)'); do
+			[ -e "$link" ] || echo "$page: $link"
+		done
+	done > missing
+	assert_equal "$(cat missing)" ""
+	[ "$(ls -- *.schema.json | wc -l)" -ge 8 ]
+}
+
 @test "lintian has nothing to say about the package" {
 	command -v lintian > /dev/null || skip "lintian is not installed"
 	run lintian --allow-root --fail-on error,warning "$PACKAGE"

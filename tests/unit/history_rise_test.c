@@ -314,6 +314,12 @@ static void no_more_are_shown_than_asked_for(void **unused)
 	table = strstr(out.bytes, "\"finding\":\"growth\"");
 	assert_non_null(table);
 	assert_null(strstr(table + 1, "\"finding\":\"growth\""));
+	assert_non_null(strstr(table, "}],\"findings_left_out\":1,\"events\":"));
+	string_fini(&out);
+	view.top = 2;
+	history_append_json(&out, &view);
+	string_append_char(&out, '\0');
+	assert_non_null(strstr(out.bytes, "}],\"findings_left_out\":0,\"events\":"));
 	string_fini(&out);
 	history_usage_fini(&usage);
 }

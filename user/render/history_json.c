@@ -151,12 +151,11 @@ static void put_findings(struct json *json, const struct history_view *view)
 
 	json_name(json, "findings");
 	json_open(json, '[');
-	for (i = 0; i < view->usage->rows_count && count < view->top; i++)
-		if (rise_find(&view->usage->rows[i].rise, &found)) {
+	for (i = 0; i < view->usage->rows_count; i++)
+		if (rise_find(&view->usage->rows[i].rise, &found) && count++ < view->top)
 			put_rise(json, &view->usage->rows[i], &found);
-			count++;
-		}
 	json_close(json, ']');
+	json_put_u64(json, "findings_left_out", count > view->top ? count - view->top : 0);
 }
 
 void history_append_json(struct string *out, const struct history_view *view)

@@ -111,7 +111,9 @@ static void append_cgroup(struct string *out, const struct identity *identity)
 /* Any of them can be asked for as well. */
 static void append_other_cgroups(struct string *out, const struct identity *identity)
 {
-	const char *paths = identity->items[IDENTITY_OTHER_CGROUPS];
+	const char *paths = identity->items[IDENTITY_CONTAINER] ?
+				    NULL :
+				    identity->items[IDENTITY_OTHER_CGROUPS];
 	const size_t begin = out->length;
 	size_t length;
 

@@ -137,10 +137,31 @@ record_puppet() {
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on oom oom.mscope d.mscope
 	[[ $output == *"Gone: oom in ffmpeg"* ]]
 	record -o leak.mscope -- "$ROOT/tests/e2e/gpu_program" 100
+	cat > leaks.py << 'PYTHON'
+import ctypes, sys, time
+cuda = ctypes.CDLL("libcuda.so.1")
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+for step in range(120):
+    assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(int(sys.argv[1]) << 20)) == 0
+    time.sleep(0.015)
+PYTHON
 	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" a.mscope leak.mscope
 	[[ $stderr == *"--fail-on leak>=low: leak-growth in python3"*" ("*") by cuMemAlloc_v2 ("*"), which was not there before"* ]]
+	# A leak of A counts if it is at least twice as large in B, and not because B did more.
+	record -o worse.mscope -- /usr/bin/python3 leaks.py 5
+	record -o less.mscope -- /usr/bin/python3 leaks.py 1
+	run -8 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" less.mscope worse.mscope
+	[[ $stderr == *"--fail-on leak>=low: leak-growth in python3 leaks.py ("*") by cuMemAlloc_v2 (600 MiB), 120 MiB before: at least twice as much for its time and work"* ]]
+	[[ $output == *"Worse: leak-growth in python3 leaks.py"* ]]
+	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" worse.mscope less.mscope
+	[[ $stderr == *" 600 MiB in A, 120 MiB in B"* ]]
+	"$MEMSCOPE" diff -f json -o worse.json less.mscope worse.mscope
+	valid diff worse.json
+	assert_equal "$(jq -c '[.findings[] | select(.rule == "leak-growth") | [.worse, .bytes_a, .bytes_b]]' worse.json)" \
+		"[[true,$((120 << 20)),$((600 << 20))]]"
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" leak.mscope leak.mscope
-	[[ $stderr == *'--fail-on leak>=low: what B has of this kind, A has, too, so it is not counted: '*' in A, '*' in B; write growth=10M '* ]]
+	[[ $stderr == *'--fail-on leak>=low: what B has of this kind, A has, too, and B not twice as much, so it is not counted: '*' in A, '*' in B; write growth=10M '* ]]
 }
 
 @test "one new kernel, one new failure: no threshold hides what is new" {

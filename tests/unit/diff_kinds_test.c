@@ -228,37 +228,117 @@ static void test_nothing_grows_where_nothing_was_recorded(void **state)
 				 "growth could not be looked for: no call was recorded in A");
 }
 
-static void run_leak(struct side *side, uint64_t bytes)
+/* So many blocks, each after so many launches. */
+static void run_leak(struct side *side, uint64_t bytes, int count, int launches)
 {
-	int i;
+	int i, j;
 
 	add_process(side, PID, "train");
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < count; i++) {
 		add_alloc(side, PID, "cudaMalloc", bytes);
-		side->now_ns += 100000000;
+		for (j = 0; j < launches; j++)
+			add_of(side, PID, record_on(0, record_launch("cuLaunchKernel", 0x1234)));
+		side->now_ns += 100000000 / (uint64_t)(launches + 1);
 	}
+}
+
+static void assert_leak(const struct diffs *diffs, const char *word, enum gate_outcome outcome,
+			const char *text)
+{
+	struct string why = { 0 };
+	struct gate gate = { 0 };
+	struct gate_result result;
+
+	assert_int_equal(gate_add(&gate, word, ~0u, &why), 0);
+	result = diff_judge(&gate.list[0], diffs->diff);
+	assert_int_equal(result.outcome, outcome);
+	if (outcome == GATE_FAILED)
+		diff_append_result(&why, &gate.list[0], diffs->diff, &result);
+	else
+		diff_append_in_both(&why, &gate.list[0], diffs->diff);
+	if (text)
+		assert_true(says(&why, text));
+	else
+		assert_int_equal(why.length, 0);
+	string_fini(&why);
 }
 
 /* A leak that was there before is not new, but it may be a larger one. */
 static void test_a_leak_that_grew(void **state)
 {
-	struct string why = { 0 };
-	struct gate gate = { 0 };
 	struct diffs diffs;
 
 	(void)state;
 	diffs_begin(&diffs);
-	run_leak(&diffs.a, MIB);
-	run_leak(&diffs.b, 3 * MIB);
+	run_leak(&diffs.a, 2 * MIB, 200, 0);
+	run_leak(&diffs.b, 3 * MIB, 200, 0);
 	diffs_end(&diffs);
-	assert_int_equal(gate_add(&gate, "leak>=low", ~0u, &why), 0);
-	assert_int_equal(gate_add(&gate, "oom", ~0u, &why), 0);
-	diff_append_in_both(&why, &gate.list[1], diffs.diff);
-	assert_int_equal(why.length, 0);
-	diff_append_in_both(&why, &gate.list[0], diffs.diff);
-	assert_true(says(&why, ": 200 MiB in A, 600 MiB in B; write growth=10M "));
-	assert_true(says(&why, "report --fail-on leak>=low for B alone"));
-	string_fini(&why);
+	assert_leak(&diffs, "oom", GATE_PASSED, NULL);
+	assert_leak(&diffs, "leak>=low", GATE_PASSED,
+		    "and B not twice as much, so it is not counted: 400 MiB in A, 600 MiB in B;"
+		    " write growth=10M ");
+	assert_leak(&diffs, "leak>=low", GATE_PASSED, "report --fail-on leak>=low for B alone");
+	assert_false(diff_leaks_more(diffs.diff));
+	diffs_done(&diffs);
+}
+
+static void test_a_leak_that_is_worse(void **state)
+{
+	struct verdict verdict;
+	struct diffs diffs;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_leak(&diffs.a, MIB, 200, 0);
+	run_leak(&diffs.b, 2 * MIB, 200, 0);
+	diffs_end(&diffs);
+	assert_leak(
+		&diffs, "leak>=low", GATE_FAILED,
+		"leak-growth in train (10) by cudaMalloc (400 MiB), 200 MiB before: at least twice"
+		" as much for its time and work");
+	assert_leak(&diffs, "leak-growth>=low", GATE_FAILED, "200 MiB before");
+	assert_leak(&diffs, "oom", GATE_PASSED, NULL);
+	assert_true(diff_leaks_more(diffs.diff));
+	diff_verdict(&verdict, diffs.diff);
+	assert_true(
+		says(&verdict.sentences[0],
+		     "Worse: leak-growth in train (10) by cudaMalloc (400 MiB), 200 MiB before."));
+	verdict_fini(&verdict);
+	diffs_done(&diffs);
+}
+
+/* The other way round, it is better. */
+static void test_a_leak_that_is_less(void **state)
+{
+	struct diffs diffs;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_leak(&diffs.a, 5 * MIB, 200, 0);
+	run_leak(&diffs.b, MIB, 200, 0);
+	diffs_end(&diffs);
+	assert_leak(&diffs, "leak>=low", GATE_PASSED, "1000 MiB in A, 200 MiB in B");
+	assert_false(diff_leaks_more(diffs.diff));
+	diffs_done(&diffs);
+}
+
+/* As much in as long, or for as many launches, is the same leak. */
+static void test_a_leak_in_a_longer_run(void **state)
+{
+	struct diffs diffs;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_leak(&diffs.a, MIB, 200, 0);
+	run_leak(&diffs.b, MIB, 800, 0);
+	diffs_end(&diffs);
+	assert_leak(&diffs, "leak>=low", GATE_PASSED, "200 MiB in A, 800 MiB in B");
+	diffs_done(&diffs);
+	diffs_begin(&diffs);
+	run_leak(&diffs.a, MIB, 200, 1);
+	run_leak(&diffs.b, 4 * MIB, 200, 4);
+	diffs_end(&diffs);
+	assert_leak(&diffs, "leak>=low", GATE_PASSED, "200 MiB in A, 800 MiB in B");
 	diffs_done(&diffs);
 }
 
@@ -288,6 +368,9 @@ int main(void)
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_nothing_grows_where_nothing_was_recorded),
 		cmocka_unit_test(test_a_leak_that_grew),
+		cmocka_unit_test(test_a_leak_that_is_worse),
+		cmocka_unit_test(test_a_leak_that_is_less),
+		cmocka_unit_test(test_a_leak_in_a_longer_run),
 	};
 
 	return unit_run("kinds of memory in diffs", tests);

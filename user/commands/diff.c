@@ -159,7 +159,8 @@ static const struct option_row rows[] = {
 	  " at the end, or its peak of that memory, or the peak of a device, is SIZE higher. leak,"
 	  " oom, RULE>=CONF: B has a leak (a finding of a rule about leaks, of medium confidence"
 	  " or more), an out-of-memory failure, or a finding of the rule or topic of this"
-	  " confidence, that A does not have. new: a process, function, kernel or the like is new."
+	  " confidence, that A does not have; or a leak of A that is at least twice as large in B for"
+	  " the time and work. new: a process, function, kernel or the like is new."
 	  " any: anything differs by more than noise, but for findings that are gone. loss: anything was lost on either side."
 	  " inexact: the numbers of either side are not exact. Exit with 9 if none holds, but a"
 	  " rule in the list could not look in B, unless unknown=pass is given.",

@@ -11,6 +11,7 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 			   const struct diff *diff, const struct gate_result *result)
 {
 	const struct diff_growth growth = diff_growth(diff);
+	const struct diff_finding *finding;
 	const bool exact_a = report_all_is_exact(diff->a), exact_b = report_all_is_exact(diff->b);
 
 	switch (condition->kind) {
@@ -19,8 +20,15 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 			diff_append_growth(out, &growth);
 			return;
 		}
-		diff_append_finding(out, diff_gate_finding(condition, diff));
-		string_append_text(out, ", which was not there before");
+		finding = diff_gate_finding(condition, diff);
+		diff_append_finding(out, finding);
+		if (finding->worse)
+			string_append_format(out,
+					     ", %s before: at least twice as much for its time and"
+					     " work",
+					     REPORT_SIZE(finding->bytes_a));
+		else
+			string_append_text(out, ", which was not there before");
 		if (result->findings > 1)
 			string_append_format(out, ", and %zu more", result->findings - 1);
 		return;
@@ -76,7 +84,8 @@ void diff_append_in_both(struct string *out, const struct gate_condition *condit
 
 	if (!diff_gate_in_both(condition, diff, &sides))
 		return;
-	string_append_format(out, "what B has of this kind, A has, too, so it is not counted: ");
+	string_append_format(out, "what B has of this kind, A has, too%s, so it is not counted: ",
+			     is_about_leaks(condition) ? ", and B not twice as much" : "");
 	if (sides.bytes_a || sides.bytes_b)
 		string_append_format(out, "%s in A, %s in B", REPORT_SIZE(sides.bytes_a),
 				     REPORT_SIZE(sides.bytes_b));
@@ -187,6 +196,7 @@ void diff_github(struct string *out, const struct diff *diff, const struct gate 
 			 gate->list[i].text, &text);
 	}
 	append_verdict(&text, diff);
-	annotate(out, diff_is_worse(diff) ? "warning" : "notice", "what changed", &text);
+	annotate(out, diff_is_worse(diff) || diff_leaks_more(diff) ? "warning" : "notice",
+		 "what changed", &text);
 	string_fini(&text);
 }

@@ -492,6 +492,7 @@ static void draw_finding(struct walk *walk, const struct diff_finding *one)
 	document_cell_words(walk->document,
 			    one->timed     ? "rests on how long things took: it may come and go" :
 			    one->uncertain ? "not exact" :
+			    one->worse     ? "worse: at least twice as much for its time and work" :
 					     "");
 	document_row_end(walk->document);
 }

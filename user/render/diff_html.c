@@ -27,6 +27,8 @@ static struct grade grade_of(const struct diff *diff)
 {
 	if (diff_is_worse(diff))
 		return (struct grade){ "bad", "Something new is wrong" };
+	if (diff_leaks_more(diff))
+		return (struct grade){ "bad", "A leak is worse than before" };
 	if (diff_differs(diff))
 		return (struct grade){ "warn", "What changed" };
 	if (diff_has_losses(diff->a) || diff_has_losses(diff->b))

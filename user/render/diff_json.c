@@ -299,6 +299,7 @@ static void put_finding(struct json *json, const struct diff *diff, const struct
 	json_put_u64(json, "bytes_a", one->bytes_a);
 	json_put_u64(json, "bytes_b", one->bytes_b);
 	json_put_bool(json, "beyond_noise", one->beyond);
+	json_put_bool(json, "worse", one->worse);
 	json_put_bool(json, "rests_on_time", one->timed);
 	json_put_bool(json, "uncertain", one->uncertain);
 	json_close(json, '}');

@@ -385,7 +385,7 @@ static void say_memory(struct verdict *verdict, const struct diff *diff)
 		append_no_difference(out, diff);
 }
 
-/* The first few that are new, or that are gone. */
+/* The first few that are new, or gone; of those in both, leaks that are worse. */
 static void append_findings(struct string *out, const struct diff *diff,
 			    enum diff_presence presence)
 {
@@ -394,14 +394,19 @@ static void append_findings(struct string *out, const struct diff *diff,
 	for (i = 0; i < diff->findings_count; i++) {
 		const struct diff_finding *one = &diff->findings[i];
 
-		if (one->presence != presence || !one->beyond || count++ > 2)
+		if (one->presence != presence || !one->beyond ||
+		    (presence == DIFF_IN_BOTH && !one->worse) || count++ > 2)
 			continue;
 		if (count > 1)
 			string_append_text(out, ", ");
 		else
 			string_append_format(out, "%s%s: ", out->length ? " " : "",
-					     presence == DIFF_NEW ? "New" : "Gone");
+					     presence == DIFF_NEW  ? "New" :
+					     presence == DIFF_GONE ? "Gone" :
+								     "Worse");
 		diff_append_finding(out, one);
+		if (one->worse)
+			string_append_format(out, ", %s before", SIZE(one->bytes_a));
 	}
 	if (count > 3)
 		string_append_format(out, " and %zu more", count - 3);
@@ -450,6 +455,7 @@ static void say_findings(struct verdict *verdict, const struct diff *diff)
 	struct string *out = verdict_sentence(verdict);
 
 	append_findings(out, diff, DIFF_NEW);
+	append_findings(out, diff, DIFF_IN_BOTH);
 	append_failures(out, diff);
 	append_findings(out, diff, DIFF_GONE);
 	verdict->count -= !out->length && !out->failed;
@@ -577,7 +583,7 @@ void diff_verdict(struct verdict *verdict, const struct diff *diff)
 {
 	*verdict = (struct verdict){ 0 };
 	/* What is wrong now comes first; that something is not wrong any more can wait. */
-	if (diff_is_worse(diff)) {
+	if (diff_is_worse(diff) || diff_leaks_more(diff)) {
 		say_findings(verdict, diff);
 		say_ends(verdict, diff);
 		say_memory(verdict, diff);

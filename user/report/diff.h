@@ -160,6 +160,7 @@ struct diff_finding {
 	uint64_t bytes_a, bytes_b;
 	bool timed;  /* it rests on how long things took: it may come and go by itself */
 	bool beyond; /* new, gone, or more than noise apart */
+	bool worse;  /* a leak that both have, and B twice as much of it for its time and work */
 	bool uncertain;
 };
 
@@ -260,6 +261,9 @@ bool diff_runs_another(const struct diff_pair *pair);
 
 /* Whether something went wrong in B alone: a finding, a call that failed, a process that did. */
 bool diff_is_worse(const struct diff *diff);
+
+/* Whether a leak that A has, too, is twice as large in B or more. */
+bool diff_leaks_more(const struct diff *diff);
 
 /* Whether a process that is on both sides ended in another way. */
 bool diff_ends_differ(const struct diff_pair *pair);

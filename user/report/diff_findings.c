@@ -8,6 +8,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "report/gate.h"
+
+#define WORSE_TIMES 2 /* a leak that is so many times as large is another one */
 
 /* One finding of one side. */
 struct item {
@@ -136,6 +139,27 @@ static bool is_beyond(const struct diff *diff, const struct diff_finding *findin
 	       diff_is_beyond(&diff->options, FINDING_COUNT, finding->count_a, finding->count_b);
 }
 
+/* What A would have of it, had it done as much as B, and for as long. */
+static unsigned __int128 due_bytes(const struct diff_finding *finding)
+{
+	const struct diff_process *a = &finding->pair->a, *b = &finding->pair->b;
+	unsigned __int128 due = finding->bytes_a, by_work = 0;
+
+	if (a->length_ns && b->length_ns > a->length_ns)
+		due = due * b->length_ns / a->length_ns;
+	if (a->process && b->process && a->process->launches)
+		by_work = (unsigned __int128)finding->bytes_a * b->process->launches /
+			  a->process->launches;
+	return by_work > due ? by_work : due;
+}
+
+static bool is_worse(const struct diff_finding *finding)
+{
+	return finding->presence == DIFF_IN_BOTH && finding->beyond && finding->pair &&
+	       gate_is_leak(finding->b->rule) && finding->bytes_a &&
+	       finding->bytes_b >= WORSE_TIMES * due_bytes(finding);
+}
+
 static bool is_same(const struct diff_finding *finding)
 {
 	return finding->count_a == finding->count_b &&
@@ -152,6 +176,7 @@ static int add(struct diff *diff, struct diff_finding finding)
 	finding.presence = !finding.a ? DIFF_NEW : !finding.b ? DIFF_GONE : DIFF_IN_BOTH;
 	finding.timed = is_timed(one->rule);
 	finding.beyond = is_beyond(diff, &finding);
+	finding.worse = is_worse(&finding);
 	finding.uncertain = finding.pair && finding.pair->uncertain;
 	/* What is there as before is none, and what differs by less than noise is not shown. */
 	if (is_same(&finding))
@@ -260,6 +285,16 @@ bool diff_differs(const struct diff *diff)
 bool diff_differs_in_b(const struct diff *diff)
 {
 	return differs(diff, false);
+}
+
+bool diff_leaks_more(const struct diff *diff)
+{
+	size_t i;
+
+	for (i = 0; i < diff->findings_count; i++)
+		if (diff->findings[i].worse)
+			return true;
+	return false;
 }
 
 bool diff_is_worse(const struct diff *diff)

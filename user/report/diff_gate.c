@@ -4,7 +4,7 @@
 /* Those that are alike are one, of which the first is the largest. */
 static bool fails_for(const struct gate_condition *condition, const struct diff_finding *finding)
 {
-	return finding->beyond && finding->presence == DIFF_NEW &&
+	return finding->beyond && (finding->presence == DIFF_NEW || finding->worse) &&
 	       gate_takes(condition, NULL, finding->b);
 }
 

@@ -8,10 +8,13 @@
 #include "report/diff.h"
 #include "report/gate.h"
 
-/* How a diff meets a condition. What A had already counts for nothing. */
+/*
+ * How a diff meets a condition. What A had already counts for nothing, but for a leak that has
+ * become clearly worse.
+ */
 struct gate_result diff_judge(const struct gate_condition *condition, const struct diff *diff);
 
-/* The first new finding that the condition fails for; NULL: there is none. */
+/* The first new or worse finding that the condition fails for; NULL: there is none. */
 const struct diff_finding *diff_gate_finding(const struct gate_condition *condition,
 					     const struct diff *diff);
 
@@ -22,7 +25,10 @@ struct diff_gate_sides {
 	uint64_t bytes_a, bytes_b;
 };
 
-/* Whether findings on both sides meet the condition, but none of B is new: they may have grown. */
+/*
+ * Whether findings on both sides meet the condition, but none of B is new or worse: they may have
+ * grown.
+ */
 bool diff_gate_in_both(const struct gate_condition *condition, const struct diff *diff,
 		       struct diff_gate_sides *sides);
 

@@ -165,6 +165,39 @@ refused() {
 	assert_equal "$(of .allocs)" 1
 }
 
+@test "helpers of the agent are killed: it goes on, or ends as what is to be started again" {
+	local helper
+
+	agent_start
+	named_puppet hist-one
+	puppet alloc 1000
+	# shellcheck disable=SC2046 # one or more of each
+	for helper in memscope-files memscope-attach memscope-detach; do
+		kill -9 $(pgrep -P "$OTHER_PID" "$helper")
+	done
+	[ "$(ask /health)" = ok ]
+	puppet alloc 500
+	kill -9 "$(pgrep -P "$OTHER_PID" memscope-keeper)"
+	wait_for '[ ! -e /proc/$OTHER_PID/exe ]'
+	tool_wait agent OTHER_PID 1
+	grep -q 'error: clients get no more answers: .* the agent ends, too, so that it can be started again' agent.err
+	agent_start
+	[ "$(ask /health)" = ok ]
+	kill -9 "$(pgrep -P "$OTHER_PID" memscope-hkeep)"
+	wait_for '[ ! -e /proc/$OTHER_PID/exe ]'
+	tool_wait agent OTHER_PID 1
+	grep -q 'error: the history ends: .* the agent ends, too, so that it can be started again' agent.err
+	agent_start
+	settled
+	[ "$(ask /health)" = ok ]
+	puppet alloc 200
+	puppet_end
+	agent_stop
+	# Those of the first agent, which wrote its last interval, and of the last one.
+	history > history.json
+	assert_equal "$(of .allocs)" 3
+}
+
 @test "what cannot write the history is tried again after pauses, says so once, and goes on when it can" {
 	local intervals
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -189,15 +190,21 @@ static int take_counts(void *context, uint64_t data)
 	return 0;
 }
 
+/* A parent that has exited has said why there is no history here: a new one would do the same. */
 static int ended(void *context, uint64_t data)
 {
 	struct history_writer *writer = context;
+	siginfo_t how = { 0 };
+	bool killed;
 
 	(void)data;
-	log_error("the history ends: the process that writes it and its parent have ended");
+	waitid(P_PID, (id_t)writer->child, &how, WEXITED | WNOHANG | WNOWAIT);
+	killed = how.si_code == CLD_KILLED || how.si_code == CLD_DUMPED;
+	log_error("the history ends: the process that writes it and its parent have ended%s",
+		  killed ? "; the agent ends, too, so that it can be started again" : "");
 	loop_remove(writer->loop, writer->child_source);
 	writer->child_source = NULL;
-	return 0;
+	return killed ? -ECHILD : 0;
 }
 
 int history_writer_start(struct history_writer *writer, struct loop *loop)

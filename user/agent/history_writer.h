@@ -33,7 +33,10 @@ struct history_writer {
  */
 int history_writer_open(struct history_writer *writer, const struct history_options *options);
 
-/* From now on, its counts are up to date. Returns 0 or -errno. */
+/*
+ * From now on, its counts are up to date, and loop_run() ends if its parent is killed. Returns 0 or
+ * -errno.
+ */
 int history_writer_start(struct history_writer *writer, struct loop *loop);
 
 /* Hands over a batch (history/batch.h), or counts that it is lost. */

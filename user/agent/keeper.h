@@ -2,7 +2,8 @@
 /*
  * A process beside the capture that does one thing, and a small parent of it that starts it again
  * when it ends. If the capture itself started it again, it would keep a copy of all that the
- * capture knew by then.
+ * capture knew by then. So if the parent ends, the capture ends, too, for a service manager to
+ * start the agent again.
  */
 #ifndef MEMSCOPE_AGENT_KEEPER_H
 #define MEMSCOPE_AGENT_KEEPER_H

@@ -87,11 +87,14 @@ static int ended(void *context, uint64_t data)
 	struct served *served = context;
 
 	(void)data;
-	log_error("%s: the process that %s and its parent have ended", served->gone, served->task);
+	log_error(
+		"%s: the process that %s and its parent have ended; the agent ends, too, so that it"
+		" can be started again",
+		served->gone, served->task);
 	loop_remove(served->broker.loop, served->child_source);
 	served->child_source = NULL;
 	end_process(served);
-	return 0;
+	return -ECHILD;
 }
 
 int served_start(struct served *served, struct loop *loop)

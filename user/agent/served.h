@@ -26,7 +26,11 @@ void served_init(struct served *served);
  */
 int served_open(struct served *served, pid_t (*start)(void *context, int channel), void *context);
 
-/* From now on, the broker's callbacks answer questions. */
+/*
+ * From now on, the broker's callbacks answer questions. If the process and its parent end, so does
+ * loop_run(): started from the capture as it is by now, they would share its memory and its maps of
+ * the kernel side with clients.
+ */
 int served_start(struct served *served, struct loop *loop);
 
 void served_close(struct served *served);

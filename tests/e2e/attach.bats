@@ -417,7 +417,7 @@ puppet_was_running() {
 		record.err
 	"$MEMSCOPE" report -q --fail-on peak=1G a.mscope 2> gate.err || code=$?
 	assert_equal "$code" 9
-	grep -q "no call was recorded; record the program while it uses CUDA, its children with -f; if a script sets LD_LIBRARY_PATH, " gate.err
+	grep -q "no call was recorded; record the program while it uses CUDA, and its children, too, if -f was not given; if a script sets LD_LIBRARY_PATH, " gate.err
 }
 
 @test "the same of a child that was attached to, and has executed another program since" {

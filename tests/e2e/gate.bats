@@ -233,6 +233,8 @@ record_puppet() {
 	refused 'write leak,oom,loss' --fail-on any
 	refused 'write peak=1G' --fail-on 'peak>1G'
 	refused '"x" is not a size' --fail-on peak=x
+	refused '"90%" is a percentage, and peak takes bytes; write peak=64M' --fail-on peak=90%
+	refused '"5%" is a percentage, and left takes bytes; write left=64M' --fail-on left=5%
 	refused 'there is no condition "leaks"; did you mean leak (a finding that it leaks, which takes leak-time), or left=SIZE (so much was held at the end, leak or not)?' --fail-on leaks
 	refused 'there is no condition "leak-at-exti"; did you mean leak-at-exit?' --fail-on leak-at-exti
 	refused '"x" is not a size; write 4096, 64K, 1.5M or 2G, or left for anything' --fail-on left=x

@@ -74,6 +74,8 @@ failed() {
 	exhausted stop 3
 	assert_equal "$(failed '[.outcome, .exit_status, .cause, .granted_bytes]')" '["fatal",768,"full",null]'
 	grep -q 'It was fatal: nothing was granted after that; the process exited with 3' verdict
+	"$MEMSCOPE" report --comm exhaust run.mscope > only.md
+	grep -q '^| Only | 1 of 1 process: ' only.md
 	run -8 "$MEMSCOPE" report --fail-on oom run.mscope
 	[[ $output == *"How it ended: fatal: nothing was granted after that; the process exited with 3"* ]]
 }

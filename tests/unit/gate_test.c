@@ -249,6 +249,8 @@ static void test_words_that_are_none(void **state)
 		{ "growth>=low", "write growth=10M" },
 		{ "growth=0", "growth by 0 is none" },
 		{ "growth=x", "\"x\" is not a size" },
+		{ "growth=10%",
+		  "\"10%\" is a percentage, and growth takes bytes; write growth=64M" },
 		{ "unknown=fail", " is not one of " },
 		{ "new", "\"new\" is not one of" }, /* of a diff alone */
 		{ "loss>=high", " is not one of " },

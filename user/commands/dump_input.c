@@ -169,9 +169,9 @@ int dump_input_gate(const struct option_row *row, const char *value, struct gate
 static const char *hint_for_beginning(const char *why)
 {
 	if (strstr(why, "no call was recorded"))
-		return "; record the program while it uses CUDA, its children with -f; if a script"
-		       " sets LD_LIBRARY_PATH, so that the first calls are missing, write it before"
-		       " memscope-bpf, too" OR_PASS;
+		return "; record the program while it uses CUDA, and its children, too, if -f was"
+		       " not given; if a script sets LD_LIBRARY_PATH, so that the first calls are"
+		       " missing, write it before memscope-bpf, too" OR_PASS;
 	if (strstr(why, "attached to is not known"))
 		return "; record the program from its start (record -f -- COMMAND; if a script in it"
 		       " sets LD_LIBRARY_PATH, write that before memscope-bpf, too)" OR_PASS;

@@ -110,14 +110,14 @@ static void append_left_out(struct string *out, const struct report_recording *r
 bool report_append_selection(struct string *out, const struct report_recording *recording)
 {
 	const struct report_options *options = &recording->options;
+	const uint64_t all = recording->state->processes_count + recording->state->more_count;
 	struct string asked = { 0 };
 	size_t i;
 
 	if (!report_selects(options))
 		return false;
-	string_append_format(
-		out, "%zu of %s processes: ", recording->processes_count,
-		REPORT_COUNT(recording->state->processes_count + recording->state->more_count));
+	string_append_format(out, "%zu of %s process%s: ", recording->processes_count,
+			     REPORT_COUNT(all), all == 1 ? "" : "es");
 	for (i = 0; i < options->pids_count; i++)
 		string_append_format(out, "%s%u", i ? ", " : "pid ", options->pids[i]);
 	process_selection_append(&asked, &options->selection);

@@ -80,15 +80,29 @@ static int take_confidence(struct gate_condition *condition, const char *name, s
 	return -EINVAL;
 }
 
+/* A share would be of another number in each process; returns -EINVAL. */
+static int refuse_size(struct string *why, const char *name, const char *size,
+		       const char *otherwise)
+{
+	const size_t length = strlen(size);
+
+	if (length && size[length - 1] == '%')
+		string_append_format(why,
+				     "\"%s\" is a percentage, and %s takes bytes; write %s=64M, or"
+				     " another size",
+				     size, name, name);
+	else
+		string_append_format(why, "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G%s",
+				     size, otherwise);
+	return -EINVAL;
+}
+
 static int take_growth(struct gate_condition *condition, const char *size, struct string *why)
 {
 	condition->rules = 1ull << FINDING_GROWTH;
 	condition->least = FINDING_LOW;
-	if (string_parse_size(size, &condition->growth_bytes)) {
-		string_append_format(why, "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G",
-				     size);
-		return -EINVAL;
-	}
+	if (string_parse_size(size, &condition->growth_bytes))
+		return refuse_size(why, "growth", size, "");
 	if (condition->growth_bytes)
 		return 0;
 	string_append_text(why, "growth by 0 is none; growth=1 is any");
@@ -101,11 +115,7 @@ static int take_left(struct gate_condition *condition, const char *size, struct 
 	condition->left_bytes = 1;
 	if (!size || (!string_parse_size(size, &condition->left_bytes) && condition->left_bytes))
 		return 0;
-	string_append_format(why,
-			     "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G, or left for"
-			     " anything",
-			     size);
-	return -EINVAL;
+	return refuse_size(why, "left", size, ", or left for anything");
 }
 
 static int take_peak(struct gate_condition *condition, const char *size, struct string *why)
@@ -113,8 +123,7 @@ static int take_peak(struct gate_condition *condition, const char *size, struct 
 	condition->kind = GATE_PEAK;
 	if (!string_parse_size(size, &condition->peak_bytes) && condition->peak_bytes)
 		return 0;
-	string_append_format(why, "\"%s\" is not a size; write 4096, 64K, 1.5M or 2G", size);
-	return -EINVAL;
+	return refuse_size(why, "peak", size, "");
 }
 
 /* Returns whether a word is like it. */

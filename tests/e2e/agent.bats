@@ -257,6 +257,30 @@ checked() {
 	[ ! -e query ]
 }
 
+@test "of processes that may hold more, it says which ran before it and which it came late to" {
+	local coming
+
+	named_puppet "early-$$"
+	agent_start --allow "comm=early-$$,comm=late-$$" # and not of other tests beside this one
+	# The agent has no probes in these copies, and comes when the process has called already.
+	cp -rL "$LD_LIBRARY_PATH" new-copies
+	cp "$WORKLOADS/puppet" "late-$$"
+	kill -STOP "$OTHER_PID"
+	mkfifo late.in late.out
+	LD_LIBRARY_PATH=$PWD/new-copies "./late-$$" < late.in > late.out 3>&- 8>&- 9<&- &
+	coming=$!
+	exec 6> late.in 7< late.out
+	printf '%s\n' load init 'alloc 1000' >&6
+	head -n 3 <&7 > said.txt
+	kill -CONT "$OTHER_PID"
+	wait_for 'ask /ready | grep -q "^ready: 1 process ran before the agent, and 1 process was attached to after it had loaded CUDA: they may hold more than was seen"'
+	puppet_end
+	wait_for 'ask /ready | grep -q "^ready: 1 process was attached to after it had loaded CUDA, and may hold more than was seen"'
+	exec 6>&- 7<&-
+	wait "$coming" || true
+	agent_stop
+}
+
 @test "the process for clients has no privilege, and is started again" {
 	local server
 

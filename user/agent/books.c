@@ -2,6 +2,7 @@
 #include "agent/books.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,9 @@ struct books {
 	struct report_recording *recording;
 	struct openmetrics *series; /* of processes that have ended */
 	uint64_t start_ns;
-	struct map peaks; /* number of a process -> the most that it held on devices at a time */
-	size_t hidden;    /* live processes that this report leaves out */
+	uint64_t began_ns; /* the same, CLOCK_BOOTTIME */
+	struct map peaks;  /* number of a process -> the most that it held on devices at a time */
+	size_t hidden;     /* live processes that this report leaves out */
 };
 
 /* Of a process whose end was not seen, too, until there are many. */
@@ -127,6 +129,7 @@ struct books *books_new(struct pipeline *pipeline, const struct books_options *o
 	thresholds.captured_ops = options->captured_ops;
 	books->pipeline = pipeline;
 	books->start_ns = clock_monotonic_ns();
+	books->began_ns = books->start_ns + clock_boottime_offset_ns();
 	books->recording = report_recording_new(&pipeline->state, &report, &thresholds);
 	books->series = openmetrics_new(&series);
 	if (!books->recording || !books->series || describe(&books->recording->coverage, options)) {
@@ -163,18 +166,21 @@ void books_note(struct books *books, const struct books_outside *outside)
 	coverage->account.last_ts_ns = clock_monotonic_ns();
 }
 
-const char *books_inexact(const struct books *books, size_t *late)
+const char *books_inexact(const struct books *books, struct books_late *late)
 {
 	const struct state *state = &books->pipeline->state;
 	size_t i, inexact = 0;
 
-	*late = 0;
+	*late = (struct books_late){ 0 };
 	for (i = 0; i < state->processes_count; i++) {
 		const struct process *process = state->processes[i];
 
 		if (process->exited)
 			continue;
-		*late += process->was_running;
+		if (process->was_running && process->start_ns < books->began_ns)
+			late->ran_before++;
+		else if (process->was_running)
+			late->attached_late++;
 		inexact += !process->was_running && process_counters_are_inexact(process->counters);
 	}
 	if (report_lacks_memory(&books->recording->coverage))
@@ -184,6 +190,31 @@ const char *books_inexact(const struct books *books, size_t *late)
 	if (books->recording->incomplete || state->usage->incomplete || books->pipeline->err)
 		return "there was no memory to keep all";
 	return inexact ? "not all that a process did with memory is known" : NULL;
+}
+
+void books_late_words(const struct books_late *late, char *out, size_t size)
+{
+	const size_t ran = late->ran_before, attached = late->attached_late;
+	const char *were = attached == 1 ? " was" : "es were",
+		   *they = attached == 1 ? "it" : "they";
+
+	*out = '\0';
+	if (ran && attached)
+		snprintf(
+			out, size,
+			"%zu process%s ran before the agent, and %zu process%s attached to after %s"
+			" had loaded CUDA: they may hold more than was seen",
+			ran, ran == 1 ? "" : "es", attached, were, they);
+	else if (ran)
+		snprintf(out, size,
+			 "%zu process%s ran before the agent, and may hold more than was seen", ran,
+			 ran == 1 ? "" : "es");
+	else if (attached)
+		snprintf(
+			out, size,
+			"%zu process%s attached to after %s had loaded CUDA, and may hold more than"
+			" was seen",
+			attached, were, they);
 }
 
 static bool is_shown(const struct process *process, uint32_t uid)

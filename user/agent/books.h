@@ -33,10 +33,18 @@ struct books_outside {
 void books_note(struct books *books, const struct books_outside *outside);
 
 /*
- * Returns NULL if the books are exact, or the reason why they are not, for people. `*late` becomes
- * the number of live processes that may hold more than was seen.
+ * Live processes that may hold more than was seen, since they had CUDA loaded when they were
+ * attached to: those that had begun before the agent, and those that it came late to.
  */
-const char *books_inexact(const struct books *books, size_t *late);
+struct books_late {
+	size_t ran_before, attached_late;
+};
+
+/* Returns NULL if the books are exact, or the reason why they are not, for people. */
+const char *books_inexact(const struct books *books, struct books_late *late);
+
+/* That, for people, with a byte 0; empty if there are none. */
+void books_late_words(const struct books_late *late, char *out, size_t size);
 
 /*
  * Finishes the report, with the live processes of that user (REQUEST_EVERYBODY: of all users). This

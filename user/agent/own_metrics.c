@@ -10,7 +10,7 @@
 	X(READY, "memscope_agent_ready", "gauge", "", "1: the agent traces, and its books are exact") \
 	X(INEXACT, "memscope_agent_books_inexact", "gauge", "", "1: something that the ledger rests on was lost") \
 	X(PROCESSES, "memscope_agent_processes", "gauge", "", "Traced processes that live") \
-	X(LATE, "memscope_agent_late_processes", "gauge", "", "Those of them that ran before they were attached to, and may hold more than was seen") \
+	X(LATE, "memscope_agent_late_processes", "gauge", "", "Those of them that had CUDA loaded before they were attached to, and may hold more than was seen") \
 	X(DENIED, "memscope_agent_denied_processes", "gauge", "", "Processes that use CUDA, live and are not traced because the configuration (allow, deny) says so, as far as it has been asked for them") \
 	X(START, "memscope_agent_start_time_seconds", "gauge", "seconds", "When the agent began, since 1970") \
 	X(CPU, "memscope_agent_cpu_seconds", "counter", "seconds", "CPU time of the agent, by its process") \

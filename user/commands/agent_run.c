@@ -124,7 +124,8 @@ static void prepare(void *context, const struct channel_question *question)
 	struct run *run = context;
 	struct own_numbers *own = &run->source.own;
 	const struct broker *front = &run->front.served.broker;
-	size_t late, i;
+	struct books_late late;
+	size_t i;
 
 	(void)question;
 	note_outside(run);
@@ -226,8 +227,8 @@ static int say_state(void *context, uint64_t data)
 {
 	struct run *run = context;
 	struct channel_status status = { .ready = run->running };
+	struct books_late late;
 	const char *inexact;
-	size_t late;
 
 	(void)data;
 	note_outside(run);
@@ -241,10 +242,8 @@ static int say_state(void *context, uint64_t data)
 	if (inexact)
 		snprintf(status.reason, sizeof(status.reason), "the books are not exact: %s",
 			 inexact);
-	else if (late)
-		snprintf(status.reason, sizeof(status.reason),
-			 "%zu process%s ran before the agent, and may hold more than was seen",
-			 late, late == 1 ? "" : "es");
+	else
+		books_late_words(&late, status.reason, sizeof(status.reason));
 	front_say(&run->front, &status);
 	return 0;
 }

@@ -10,13 +10,30 @@ agent_port() {
 	echo $((20000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 12000))
 }
 
+# RIGHTS=least: the command that gives it the capabilities of its unit, and no others, as a user that has
+# nothing but the test's directory.
+agent_rights() {
+	local capabilities
+
+	AGENT_RIGHTS=()
+	[ "${RIGHTS:-all}" = least ] || return 0
+	capabilities=$(sed -n 's/^AmbientCapabilities=//p' "$ROOT/deploy/memscope-bpf.service" |
+		tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+	AGENT_RIGHTS=(setpriv --reuid=23456 --regid=23456 --clear-groups --inh-caps="-all,$capabilities"
+		--ambient-caps="-all,$capabilities" --bounding-set="-all,$capabilities" --no-new-privs)
+	chmod 755 "$BATS_TEST_TMPDIR"
+	mkdir -p state
+	chown -R 23456 "$PWD" state
+}
+
 # Starts it with these options; it answers on $PORT and on the socket query when this returns. It traces
 # everything, however busy the machine is, unless BUDGET says something else.
 agent_start() {
 	PORT=${PORT:-$(agent_port)}
 	needs_http
+	agent_rights
 	# shellcheck disable=SC2086 # may be empty
-	in_background_tracing OTHER_PID agent.err "$MEMSCOPE" agent $MASK -v --state-dir "$PWD/state" ${RING---ring=8M} \
+	in_background_tracing OTHER_PID agent.err "${AGENT_RIGHTS[@]}" "$MEMSCOPE" agent $MASK -v --state-dir "$PWD/state" ${RING---ring=8M} \
 		${BUDGET---budget=off} \
 		--listen "127.0.0.1:$PORT" --socket "$PWD/query" "$@"
 }

@@ -282,12 +282,14 @@ checked() {
 }
 
 @test "the process for clients has no privilege, and is started again" {
-	local server
+	local server user=65534
 
+	# As root, it becomes nobody.
+	[ "${RIGHTS:-all}" = all ] || user=23456
 	agent_start
 	server=$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-keeper)" memscope-http)
 	assert_equal "$(awk '/^(CapEff|CapPrm|CapBnd|NoNewPrivs|Uid)/ { print $1 $2 }' "/proc/$server/status" |
-		grep -v CapBnd | xargs)" "Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1"
+		grep -v CapBnd | xargs)" "Uid:$user CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1"
 	# Of descriptors it has only what it serves with.
 	[ "$(ls "/proc/$server/fd" | wc -l)" -le 20 ]
 	kill -9 "$server"
@@ -306,8 +308,10 @@ checked() {
 	puppet alloc 1048576
 	fresh
 	/usr/bin/python3 - "http://127.0.0.1:$PORT/" "$name" <<'PYTHON'
-import sys, time
+import pathlib, sys, time
+from datetime import datetime, timedelta
 from selenium import webdriver
+from selenium.webdriver import ActionChains
 options = webdriver.ChromeOptions()
 for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
     options.add_argument(argument)
@@ -334,11 +338,30 @@ try:
         time.sleep(0.5)
     assert charts() and browser.find_element("id", "history").is_displayed()
     assert "steps of 10 s" in browser.find_element("id", "range").text
+    command = lambda: browser.find_element("id", "command").text
+    moments = lambda: [datetime.fromisoformat(word.replace("Z", "+00:00")) for word in command().split()[3:6:2]]
+    pathlib.Path("whole").write_text(command())
+    hour = moments()
+    assert timedelta(minutes=59) < hour[1] - hour[0] < timedelta(minutes=61), hour
+    picture = browser.find_element("css selector", "#charts svg")
+    quarter = picture.size["width"] // 4
+    ActionChains(browser).move_to_element_with_offset(picture, -quarter, 0).click_and_hold().move_by_offset(
+        quarter, 0).release().perform()
+    part = moments()
+    assert timedelta(minutes=14) < part[1] - part[0] < timedelta(minutes=16), part
+    assert timedelta(minutes=14) < part[0] - hour[0] < timedelta(minutes=16), part
+    assert browser.find_elements("css selector", "#charts rect.chosen")
+    ActionChains(browser).move_to_element(browser.find_element("css selector", "#charts svg")).click().perform()
+    assert not browser.find_elements("css selector", "#charts rect.chosen")
     faults = [line for line in browser.get_log("browser") if line["level"] == "SEVERE" and "favicon" not in line["message"]]
     assert not faults, faults
 finally:
     browser.quit()
 PYTHON
+	# The command that it shows makes a report.
+	sed -i "s|^memscope-bpf|$MEMSCOPE|" whole
+	sh whole
+	grep -q "&lt;b&gt;p" report.html
 	agent_stop
 }
 

@@ -17,6 +17,7 @@ struct answers_source {
 	struct books *books;
 	struct own_numbers own;
 	const char *host;
+	const char *ring;         /* the directory of the recording; NULL: it is not known yet */
 	const char *history_path; /* the database; NULL: there is no history */
 	uint64_t start_ns;        /* CLOCK_MONOTONIC, of the capture */
 	uint32_t captured_ops;    /* bit set of enum ms_op */

@@ -215,6 +215,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	json_put_text(&json, "schema", ANSWERS_WHO_SCHEMA);
 	json_put_text(&json, "version", MEMSCOPE_VERSION);
 	json_put_text(&json, "host", source->host);
+	json_put_text(&json, "ring", source->ring);
 	json_put_u64(&json, "ts_ns", coverage->account.last_ts_ns);
 	json_put_u64(&json, "wall_ns", coverage->account.last_ts_ns + coverage->wall_offset_ns);
 	json_put_bool(&json, "exact", !source->own.inexact);

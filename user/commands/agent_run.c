@@ -429,7 +429,7 @@ static int open_recorder(struct run *run)
 	if (!err && (run->output.failed || run->ring.failed))
 		err = -ENOMEM;
 	options.path = run->output.bytes;
-	options.ring_directory = run->ring.bytes;
+	options.ring_directory = run->source.ring = run->ring.bytes;
 	return err ? err : recorder_open(&run->recorder, &run->pipeline, &options);
 }
 

@@ -5,6 +5,8 @@
 const PERIOD_MS = 2000, HISTORY_MS = 10000, KEPT = 150, EVENTS_SHOWN = 10;
 const samples = new Map();
 let hasHistory = false;
+let ring = null; // the directory of the recording
+let chosen = null; // the part of the hour that is marked: [from, to], Unix times; or all of it
 
 function size(bytes) {
 	const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -95,6 +97,7 @@ function show(who) {
 	document.getElementById("devices").replaceChildren(...who.devices.map(showDevice));
 	document.getElementById("processes").replaceChildren(...who.processes.map(showProcess));
 	hasHistory = who.history;
+	ring = who.ring;
 	say(who.seen.toLocaleString("en") + " calls seen, " + who.lost.toLocaleString("en") + " lost; the books are " +
 		(who.exact ? "exact" : "NOT exact"), !who.exact);
 }
@@ -144,8 +147,55 @@ function showHours(row, history) {
 	for (const event of history.events)
 		picture.append(svg("line", { class: "event", x1: x(Date.parse(event.time) / 1000), x2: x(Date.parse(event.time) / 1000),
 			y1: 0, y2: 100 }));
+	if (chosen)
+		picture.append(svg("rect", { class: "chosen", x: x(chosen[0]), width: x(chosen[1]) - x(chosen[0]), y: 0, height: 100 }));
+	letChoose(picture, history);
 	made.append(picture);
 	return made;
+}
+
+function stamp(seconds) {
+	return new Date(seconds * 1000).toISOString();
+}
+
+// A word for a shell.
+function quoted(word) {
+	return /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'";
+}
+
+function showCommand(history) {
+	const whole = [Date.parse(history.from) / 1000, Date.parse(history.to) / 1000], [from, to] = chosen ?? whole;
+
+	document.getElementById("report").hidden = ring === null;
+	document.getElementById("span").textContent = chosen ? "what is marked" :
+		"this hour (drag over a chart for a part of it)";
+	document.getElementById("command").textContent = "memscope-bpf report --from " + stamp(from) + " --to " + stamp(to) +
+		" -o report.html " + quoted(ring ?? "");
+}
+
+// A part of the hour is chosen by dragging over it, and all of it by a click.
+function letChoose(picture, history) {
+	const from = Date.parse(history.from) / 1000, to = Date.parse(history.to) / 1000;
+	const timeOf = (event) => {
+		const box = picture.getBoundingClientRect();
+
+		return from + (to - from) * Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
+	};
+	let begin = null;
+
+	picture.addEventListener("pointerdown", (event) => {
+		begin = timeOf(event);
+		picture.setPointerCapture(event.pointerId);
+	});
+	picture.addEventListener("pointerup", (event) => {
+		const end = timeOf(event);
+
+		if (begin === null)
+			return;
+		chosen = Math.abs(end - begin) < (to - from) / 200 ? null : [Math.min(begin, end), Math.max(begin, end)];
+		begin = null;
+		showHistory(history);
+	});
 }
 
 function words(event) {
@@ -160,6 +210,7 @@ function showHistory(history) {
 	document.getElementById("history").hidden = false;
 	document.getElementById("range").textContent = history.from + " to " + history.to +
 		", in steps of " + history.step_seconds + " s: on average, and at most (pale)";
+	showCommand(history);
 	document.getElementById("charts").replaceChildren(...history.rows.filter((row) => row.points.length)
 		.map((row) => showHours(row, history)));
 	document.getElementById("events").replaceChildren(...history.events.slice(-EVENTS_SHOWN)

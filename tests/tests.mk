@@ -277,6 +277,10 @@ stress: memscope-bpf $(E2E_DEPS) $(STRESS_UNIT) $(FUZZ_TARGETS)
 	$(Q)STRESS=$(or $(STRESS),1) BUILD=$(BUILD) tests/run $(filter-out $(E2E_READING),$(STRESS_E2E)) -- \
 		$(filter $(E2E_READING),$(STRESS_E2E)) -- $(STRESS_UNIT) tests/fuzz/replay
 
+# The agent's tests, with the capabilities of its systemd unit and no others, as a user that is not root.
+check-least: memscope-bpf check-e2e-deps
+	$(Q)RIGHTS=least BUILD=$(BUILD) tests/run $(wildcard tests/e2e/agent*.bats tests/e2e/top_agent.bats tests/e2e/history.bats)
+
 # Those of the exhaustive loops that take a minute or two, for CI.
 stress-unit: $(STRESS_UNIT) $(FUZZ_TARGETS)
 	$(Q)STRESS=1 BUILD=$(BUILD) tests/run $(STRESS_UNIT) -- tests/fuzz/replay
@@ -328,7 +332,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-engines check-frameworks check-long check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-engines check-frameworks check-least check-long check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

@@ -10,6 +10,13 @@ agent_port() {
 	echo $((20000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 12000))
 }
 
+AGENT_UID=23456 # with RIGHTS=least
+
+# Of its processes without privileges: as root, it makes them nobody's.
+agent_children_uid() {
+	[ "${RIGHTS:-all}" = all ] && echo 65534 || echo "$AGENT_UID"
+}
+
 # RIGHTS=least: the command that gives it the capabilities of its unit, and no others, as a user that has
 # nothing but the test's directory.
 agent_rights() {
@@ -19,11 +26,11 @@ agent_rights() {
 	[ "${RIGHTS:-all}" = least ] || return 0
 	capabilities=$(sed -n 's/^AmbientCapabilities=//p' "$ROOT/deploy/memscope-bpf.service" |
 		tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
-	AGENT_RIGHTS=(setpriv --reuid=23456 --regid=23456 --clear-groups --inh-caps="-all,$capabilities"
+	AGENT_RIGHTS=(setpriv --reuid="$AGENT_UID" --regid="$AGENT_UID" --clear-groups --inh-caps="-all,$capabilities"
 		--ambient-caps="-all,$capabilities" --bounding-set="-all,$capabilities" --no-new-privs)
 	chmod 755 "$BATS_TEST_TMPDIR"
 	mkdir -p state
-	chown -R 23456 "$PWD" state
+	chown -R "$AGENT_UID" "$PWD" state
 }
 
 # Starts it with these options; it answers on $PORT and on the socket query when this returns. It traces

@@ -282,14 +282,12 @@ checked() {
 }
 
 @test "the process for clients has no privilege, and is started again" {
-	local server user=65534
+	local server
 
-	# As root, it becomes nobody.
-	[ "${RIGHTS:-all}" = all ] || user=23456
 	agent_start
 	server=$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-keeper)" memscope-http)
 	assert_equal "$(awk '/^(CapEff|CapPrm|CapBnd|NoNewPrivs|Uid)/ { print $1 $2 }' "/proc/$server/status" |
-		grep -v CapBnd | xargs)" "Uid:$user CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1"
+		grep -v CapBnd | xargs)" "Uid:$(agent_children_uid) CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1"
 	# Of descriptors it has only what it serves with.
 	[ "$(ls "/proc/$server/fd" | wc -l)" -le 20 ]
 	kill -9 "$server"

@@ -164,6 +164,7 @@ PYTHON
 @test "on the socket, a user sees processes of his own, and no sums of others'" {
 	PUBLIC=$(mktemp -d)
 	chmod 755 "$PUBLIC"
+	[ "${RIGHTS:-all}" = all ] || chown "$AGENT_UID" "$PUBLIC"
 	agent_start --socket "$PUBLIC/query"
 	mkfifo puppet.in puppet.out
 	chmod 755 "$BATS_TEST_TMPDIR"

@@ -277,7 +277,7 @@ own_is() {
 	push_start
 	pusher=$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-pkeep)" memscope-push)
 	assert_equal "$(awk '/^(CapEff|CapPrm|NoNewPrivs|Seccomp|Uid):/ { print $1 $2 }' "/proc/$pusher/status" | xargs)" \
-		"Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2"
+		"Uid:$(agent_children_uid) CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2"
 	wait_for 'own_is queue_batches "" -ge 2'
 	[ "$(awk '/^VmRSS:/ { print $2 }' "/proc/$pusher/status")" -lt 16384 ]
 	kill -9 "$pusher"

@@ -471,7 +471,8 @@ print(sqlite3.connect('known.sqlite').execute(
 
 @test "wrong options" {
 	: > x.mscope
-	assert_refused 2 "md, text, json, html, junit or github" -f pdf x.mscope
+	assert_refused 2 "md, text, json, html, junit or github" -f docx x.mscope
+	assert_refused 2 "there is no PDF" -f pdf x.mscope
 	assert_refused 2 "write --format json" -f yaml x.mscope
 	assert_refused 2 "not a process ID" --pid 0 x.mscope
 	assert_refused 2 "not the number of a device" --device -1 x.mscope

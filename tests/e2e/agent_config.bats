@@ -155,7 +155,7 @@ PYTHON
 	assert_equal "$(head -n 1 notified.txt)" "READY=1 STATUS=tracing all processes that use CUDA"
 	kill -HUP "$OTHER_PID"
 	wait_for 'grep -q "RELOADING=1 MONOTONIC_USEC=" notified.txt'
-	wait_for '[ "$(grep -c READY=1 notified.txt)" -eq 2 ]'
+	wait_for '[ "$(grep -c "READY=1 STATUS=tracing all processes that use CUDA$" notified.txt)" -eq 2 ]'
 	# Who does not go on does not say that he does.
 	kill -STOP "$OTHER_PID"
 	sleep 0.3

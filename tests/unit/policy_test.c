@@ -153,11 +153,28 @@ static void copies_are_the_same_and_their_own(void **unused)
 	assert_false(policy_is_same(&one, &other));
 }
 
+static void what_is_traced_is_said(void **unused)
+{
+	static struct policy policy;
+
+	(void)unused;
+	assert_string_equal(policy_traced(&policy), "all processes that use CUDA");
+	assert_null(policy_parse(&policy.deny, "comm=a"));
+	assert_string_equal(policy_traced(&policy),
+			    "all processes that use CUDA, but for those that match --deny");
+	assert_null(policy_parse(&policy.allow, "comm=b"));
+	assert_string_equal(policy_traced(&policy),
+			    "processes that use CUDA and match --allow, but not --deny");
+	policy.deny.count = 0;
+	assert_string_equal(policy_traced(&policy), "processes that use CUDA and match --allow");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_are_about_what_they_say),
 		cmocka_unit_test(a_denial_comes_first),
+		cmocka_unit_test(what_is_traced_is_said),
 		cmocka_unit_test(what_is_not_known_is_in_no_rule),
 		cmocka_unit_test(what_is_no_rule),
 		cmocka_unit_test(this_process_is_asked_for),

@@ -26,6 +26,7 @@ struct live_options {
 	bool terminal_is_taken; /* the command gets nothing instead of it */
 	bool follow;            /* children too */
 	bool in_processes;  /* probes are put into the traced processes alone, never into files */
+	const char *beside; /* advice for people if processes that are not traced have probes */
 	bool command_lines; /* records of identities have them, too */
 	struct name_sources *names; /* of containers and pods; outlives the capture */
 	uint32_t ops;               /* bit set of enum ms_op: what is probed */

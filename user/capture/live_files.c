@@ -97,7 +97,9 @@ void live_look_at_bystanders(struct live *live)
 	live->bystanders_ns = now_ns;
 	if (calls && !live->bystanders)
 		log_info("processes that are not traced call probed functions, and each call takes"
-			 " about a microsecond longer; --attach=process avoids this");
+			 " about a microsecond longer%s%s",
+			 live->options.beside ? "; " : "",
+			 live->options.beside ? live->options.beside : "");
 	live->bystanders = counters.bystanders;
 	if (calls / (ns / BYSTANDERS_NS) <= BYSTANDERS_A_SECOND)
 		return;

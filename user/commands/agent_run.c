@@ -220,7 +220,8 @@ static void signalled(void *context)
 	}
 	/* The capture has its own, which looks after itself. */
 	name_sources_close(&now.recording.capture.names);
-	notify_say(&run->notify, "READY=1");
+	notify_say(&run->notify, "READY=1\nSTATUS=tracing %s",
+		   policy_traced(&run->settings->policy));
 }
 
 static int say_state(void *context, uint64_t data)
@@ -387,6 +388,7 @@ static int open_capture(struct run *run)
 	options.count_launches = recording->launches == RECORDING_SUMMARY;
 	options.count_ns = SECOND_NS;
 	options.governed = true;
+	options.beside = "if there are many, only traced processes keep their probes";
 	options.scope.policy =
 		policy_is_set(&run->settings->policy) ? &run->settings->policy : NULL;
 	options.devices_ns = recording->nvml_ns;
@@ -520,11 +522,11 @@ static int capture(struct run *run)
 
 	run->running = true;
 	say_state(run, 0);
-	log_info("tracing all processes that use CUDA%s%s%s%s; SIGTERM or Ctrl-C ends",
+	log_info("tracing %s%s%s%s%s; SIGTERM or Ctrl-C ends", policy_traced(&settings->policy),
 		 settings->listen ? "; listening on " : "",
 		 settings->listen ? settings->listen : "", settings->socket ? ", socket " : "",
 		 settings->socket ? settings->socket : "");
-	notify_say(&run->notify, "READY=1\nSTATUS=tracing all processes that use CUDA");
+	notify_say(&run->notify, "READY=1\nSTATUS=tracing %s", policy_traced(&settings->policy));
 	err = live_run(run->live);
 	run->running = false;
 	notify_say(&run->notify, "STOPPING=1");

@@ -159,6 +159,7 @@ struct live_options capture_options_live(struct capture_options *capture, bool e
 		.terminal_is_taken = capture->terminal_is_taken,
 		.follow = selection->follow,
 		.in_processes = selection->in_processes,
+		.beside = "--attach=process avoids this",
 		.command_lines = selection->command_lines,
 		.names = &capture->names,
 		.ops = selection_captured_ops(selection),

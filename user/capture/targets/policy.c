@@ -94,6 +94,16 @@ static bool has_same_rules(const struct policy_rules *a, const struct policy_rul
 	return a->count == b->count;
 }
 
+const char *policy_traced(const struct policy *policy)
+{
+	if (policy->allow.count)
+		return policy->deny.count ?
+			       "processes that use CUDA and match --allow, but not --deny" :
+			       "processes that use CUDA and match --allow";
+	return policy->deny.count ? "all processes that use CUDA, but for those that match --deny" :
+				    "all processes that use CUDA";
+}
+
 bool policy_is_same(const struct policy *a, const struct policy *b)
 {
 	return has_same_rules(&a->allow, &b->allow) && has_same_rules(&a->deny, &b->deny);

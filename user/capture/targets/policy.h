@@ -46,6 +46,9 @@ static inline bool policy_is_set(const struct policy *policy)
 	return policy->allow.count || policy->deny.count;
 }
 
+/* What is traced with it, for people: "all processes that use CUDA". */
+const char *policy_traced(const struct policy *policy);
+
 /* Whether both have the same rules, in the same order. */
 bool policy_is_same(const struct policy *a, const struct policy *b);
 

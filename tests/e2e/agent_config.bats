@@ -202,14 +202,30 @@ PYTHON
 	/usr/bin/python3 - "$ROOT"/deploy/kubernetes/*.yaml > kinds.txt <<'PYTHON'
 import sys
 import yaml
+manifests = {}
 for path in sys.argv[1:]:
     for manifest in yaml.safe_load_all(open(path, encoding="utf-8")):
         print(manifest["kind"], manifest["metadata"]["name"])
+        manifests[manifest["kind"]] = manifest
         pod = manifest["spec"]["template"]["spec"] if manifest["kind"] == "DaemonSet" else {}
         hosts = {volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", [])}
         for container in pod.get("containers", []):
             for mount in container["volumeMounts"]:
                 print(hosts[mount["name"]], mount["mountPath"], mount.get("readOnly", False))
+# Either monitor finds the agents, and takes the same of them.
+pod = manifests["DaemonSet"]["spec"]["template"]
+ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+service, monitor = manifests["Service"], manifests["ServiceMonitor"]
+assert manifests["PodMonitor"]["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+assert {manifest["metadata"]["namespace"] for kind, manifest in manifests.items() if kind != "Namespace"} == {"memscope-bpf"}
+assert service["spec"]["clusterIP"] == "None"
+(port,) = service["spec"]["ports"]
+assert port["port"] == ports[port["targetPort"]]
+(endpoint,) = monitor["spec"]["endpoints"]
+assert endpoint["port"] == port["name"]
+assert [endpoint] == manifests["PodMonitor"]["spec"]["podMetricsEndpoints"]
 PYTHON
 	grep -q '^DaemonSet memscope-bpf$' kinds.txt
 	# Where names of pods are looked for by default.

@@ -284,9 +284,9 @@ struct ms_visible {
  */
 struct ms_loss {
 	struct ms_event event;
-	__u16 op;          /* enum ms_op, or MS_ACCOUNT_... of a row of MS_OTHER_KINDS */
+	__u16 op; /* enum ms_op, or MS_ACCOUNT_... of a row of MS_OTHER_KINDS, or _ABANDONED */
 	__u16 reserved[3]; /* 0 */
-	__u64 lost;
+	__u64 lost;        /* MS_ACCOUNT_ABANDONED: so many calls never returned */
 };
 
 #define MS_FUNCTION_BYTES 64
@@ -464,6 +464,7 @@ struct ms_process_key {
 
 struct ms_process_losses {
 	__u64 lost[MS_KINDS_COUNT];
+	__u64 abandoned; /* as in struct ms_counters */
 };
 
 /* What the targets map says of a process. */

@@ -59,11 +59,8 @@ static __always_inline void count_seen(__u32 kind)
 	count_seen_many(kind, 1);
 }
 
-/*
- * Of the process that is running. A function of its own: losses are rare, and its stack counts
- * once.
- */
-__noinline int ms_process_lost(__u32 kind, __u64 many)
+/* Of the process that is running; NULL if there is no room. */
+static __always_inline struct ms_process_losses *process_losses(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ms_process_key key = { .start_ns = start_of(task), .pid = task->tgid };
@@ -75,8 +72,25 @@ __noinline int ms_process_lost(__u32 kind, __u64 many)
 		bpf_map_update_elem(&ms_losses, &key, &no_losses, BPF_NOEXIST);
 		losses = bpf_map_lookup_elem(&ms_losses, &key);
 	}
+	return losses;
+}
+
+/* A function of its own, as the next one: both are rarely called, and their stack counts once. */
+__noinline int ms_process_lost(__u32 kind, __u64 many)
+{
+	struct ms_process_losses *losses = process_losses();
+
 	if (losses && kind < MS_KINDS_COUNT)
 		__sync_fetch_and_add(&losses->lost[kind], many);
+	return 0;
+}
+
+__noinline int ms_process_abandoned(__u64 many)
+{
+	struct ms_process_losses *losses = process_losses();
+
+	if (losses)
+		__sync_fetch_and_add(&losses->abandoned, many);
 	return 0;
 }
 
@@ -108,6 +122,7 @@ static __always_inline void count_abandoned(void)
 
 	if (count)
 		__sync_fetch_and_add(&count->abandoned, 1);
+	ms_process_abandoned(1);
 }
 
 static __always_inline void count_bystander(void)

@@ -50,6 +50,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_process(MS_TYPE_EXEC, "next", 0));
 	/* Since 1.4, which also has a counter of it in the next anchor. */
 	example_add_to_other(example, record_loss(MS_OP_FREE, 7));
+	example_add_to_other(example, record_loss(MS_ACCOUNT_ABANDONED, 2));
 	example_add_to_other(example, record_visible(0x1234, MS_VISIBLE_RENUMBERED));
 	example_add_to_other(example, record_device("cuDeviceGetUuid", 1, "its UUID, 16 B.."));
 	example_add_to_other(example, record_newer(3, 1, "cuMemNew"));

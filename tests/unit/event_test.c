@@ -27,6 +27,7 @@ static size_t samples(union record *out)
 	out[count++] = record_launches("cuLaunchKernel", 0x1234, 1000);
 	out[count++] = record_account(MS_OP_ALLOC, 10, 1);
 	out[count++] = record_loss(MS_OP_ALLOC, 3);
+	out[count++] = record_loss(MS_ACCOUNT_ABANDONED, 3);
 	out[count++] = record_visible(1, 0);
 	out[count++] = record_newer(3, 1, "cuMemNew");
 	out[count++] = record_unread_library("/mnt/libcuda.so.1");
@@ -55,7 +56,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 39
+#define SAMPLES_MAX 40
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 

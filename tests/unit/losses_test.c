@@ -68,13 +68,13 @@ static void test_of_memory(void **state)
 	(void)state;
 	add(&counters, MS_OP_COPY, 1, 1);
 	add(&counters, MS_OP_NAME, 1, 1);
-	assert_false(losses_are_of_memory(&counters));
+	assert_false(losses_of_memory(&counters));
 	for (i = 0; i < sizeof(of_memory) / sizeof(*of_memory); i++) {
 		counters = (struct ms_counters){ 0 };
 		add(&counters, of_memory[i], 1, 0);
-		assert_false(losses_are_of_memory(&counters));
+		assert_false(losses_of_memory(&counters));
 		add(&counters, of_memory[i], 1, 1);
-		assert_true(losses_are_of_memory(&counters));
+		assert_true(losses_of_memory(&counters));
 	}
 }
 

@@ -469,7 +469,7 @@ static int take_record(struct sink *sink, const struct event *event)
 	struct history_sampler *sampler = (struct history_sampler *)sink;
 
 	pass_time(sampler, event->header->ts_ns);
-	if (event->loss)
+	if (event->loss && event->loss->op != MS_ACCOUNT_ABANDONED)
 		history_events_loss(&sampler->events, event,
 				    wall_ms(sampler, event->header->ts_ns));
 	return 0;

@@ -174,6 +174,14 @@ size_t event_longest(uint16_t type)
 	return type == MS_TYPE_CALL ? sizeof(struct ms_split_call) : event_size(type);
 }
 
+/* What is untracked is said of the whole capture alone. */
+static int decode_loss(const struct ms_loss *loss)
+{
+	if (loss->op == MS_ACCOUNT_ABANDONED)
+		return 0;
+	return event_account_kind(loss->op) < 0 ? -EINVAL : 0;
+}
+
 static int decode_account(const struct ms_account *account, struct event *event)
 {
 	event->account = account;
@@ -372,7 +380,7 @@ static int decode_shape(const void *record, size_t length, struct event *event)
 		return decode_account(record, event);
 	case SHAPE_LOSS:
 		event->loss = record;
-		return event_account_kind(event->loss->op) < 0 ? -EINVAL : 0;
+		return decode_loss(record);
 	case SHAPE_VISIBLE:
 		event->visible = record;
 		return 0;

@@ -56,14 +56,15 @@ bool losses_matter(int kind)
 	return matters[kind];
 }
 
-bool losses_are_of_memory(const struct ms_counters *counters)
+uint64_t losses_of_memory(const struct ms_counters *counters)
 {
+	uint64_t lost = 0;
 	int kind;
 
 	for (kind = 0; kind < MS_KINDS_COUNT; kind++)
-		if (counters->lost[kind] && losses_matter(kind))
-			return true;
-	return false;
+		if (losses_matter(kind))
+			lost += counters->lost[kind];
+	return lost;
 }
 
 void losses_add_account(struct ms_counters *counters, const struct ms_account *account)

@@ -34,10 +34,10 @@ void losses_leave_out(struct losses *losses, uint64_t calls);
 bool losses_matter(int kind);
 
 /*
- * Whether something was lost on which what is live, the peaks and the totals depend. (They depend
+ * How many records were lost on which what is live, the peaks and the totals depend. (They depend
  * on launches, too, if these are of graphs that allocate, which is not known of a lost one.)
  */
-bool losses_are_of_memory(const struct ms_counters *counters);
+uint64_t losses_of_memory(const struct ms_counters *counters);
 
 /* Adds what was counted. Its op is known: event_decode() refuses the others. */
 void losses_add_account(struct ms_counters *counters, const struct ms_account *account);

@@ -186,6 +186,10 @@ void process_note_loss(struct process *process, const struct ms_loss *loss)
 {
 	const int kind = event_account_kind(loss->op);
 
+	if (loss->op == MS_ACCOUNT_ABANDONED) {
+		process->counters[COUNTER_ABANDONED_CALLS] += loss->lost;
+		return;
+	}
 	if (kind < MS_OPS_COUNT && kind != MS_OP_NAME)
 		process->counters[COUNTER_LOST_CALLS] += loss->lost;
 	else

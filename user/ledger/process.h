@@ -34,7 +34,7 @@ uint64_t process_left_bytes(const struct process *process);
 /* Counts for how long less was traced than usual. Returns 0. */
 int process_note_budget(struct process *process, const struct ms_budget *budget);
 
-/* Of a process: what was lost since the last one. */
+/* Of a process: what was lost, and which calls never returned, since the last one. */
 void process_note_loss(struct process *process, const struct ms_loss *loss);
 
 /* Whether copies, launches and synchronisation had no times for a while, or were not seen. */

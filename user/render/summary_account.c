@@ -33,7 +33,7 @@ static void append_losses(struct string *out, const struct summary *summary)
 			"kernel names, beginnings of frees, lives of processes, who they are,"
 			" objects of the driver, stacks, tensors, markers, what GPUs did");
 	append_reasons(out, &summary->losses);
-	if (losses_are_of_memory(counters))
+	if (losses_of_memory(counters))
 		string_append_text(
 			out,
 			"  Records of memory or contexts were lost: live bytes, peaks and totals"

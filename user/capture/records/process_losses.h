@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose records were lost: the kernel side counts that for each process, and what has been added to
- * the counts becomes records (struct ms_loss).
+ * Whose records were lost, and whose calls never returned: the kernel side counts that for each
+ * process, and what has been added to the counts becomes records (struct ms_loss).
  */
 #ifndef MEMSCOPE_CAPTURE_RECORDS_PROCESS_LOSSES_H
 #define MEMSCOPE_CAPTURE_RECORDS_PROCESS_LOSSES_H
@@ -23,9 +23,9 @@ void process_losses_fini(struct process_losses *losses);
 
 /*
  * Reads the map of the kernel side and feeds what is new, as of `now_ns` (CLOCK_MONOTONIC). Returns
- * 0, -ENOMEM, or what `feed` returns.
+ * 0, -ENOMEM, or what `fn` returns.
  */
 int process_losses_feed(struct process_losses *losses, int map_fd, uint64_t now_ns,
-			int (*feed)(void *context, void *record, size_t length), void *context);
+			int (*fn)(void *context, void *record, size_t length), void *context);
 
 #endif /* MEMSCOPE_CAPTURE_RECORDS_PROCESS_LOSSES_H */

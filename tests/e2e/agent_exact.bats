@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# `memscope-bpf agent`: of which processes it is said that not all is known.
+
+load agent
+
+# A program in which a thread ends inside of a call, which takes a while, when the second line comes in.
+leaver_start() {
+	cat > leaver.c <<-'EOF'
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		int cuInit(unsigned int flags);
+		int cuCtxCreate_v2(void **context, unsigned int flags, int device);
+		int cuCtxSynchronize(void);
+		int cuMemAlloc_v2(unsigned long *block, unsigned long bytes);
+		static volatile int begun;
+		static void leave(int number)
+		{
+			(void)number;
+			pthread_exit(0);
+		}
+		static void *call(void *context)
+		{
+			begun = 1;
+			while (!cuCtxSynchronize())
+				;
+			return context;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+			unsigned long block;
+			void *context;
+			signal(SIGUSR1, leave);
+			getchar();
+			if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuMemAlloc_v2(&block, 8192))
+				return 1;
+			puts("made");
+			fflush(stdout);
+			getchar();
+			if (pthread_create(&thread, 0, call, 0))
+				return 1;
+			while (!begun)
+				usleep(1000);
+			sleep(1);
+			pthread_kill(thread, SIGUSR1);
+			pthread_join(thread, 0);
+			puts("left");
+			fflush(stdout);
+			return getchar();
+		}
+	EOF
+	cc -o agent-leaver leaver.c -L"${LD_LIBRARY_PATH%%:*}" -l:libcuda.so.1 -Wl,--allow-shlib-undefined
+	mkfifo leaver.in leaver.out
+	SIMCUDA_DELAY=cuCtxSynchronize=5000ms ./agent-leaver < leaver.in > leaver.out 3>&- 8>&- 9<&- &
+	LEAVER_PID=$!
+	exec 6> leaver.in 7< leaver.out
+	wait_for 'grep -q "process $LEAVER_PID: its calls are recorded" agent.err'
+}
+
+# It says $1 when it has gone on.
+leaver() {
+	local line
+
+	echo >&6
+	read -r line <&7
+	assert_equal "$line" "$1"
+}
+
+says() {
+	jq -r --argjson pid "$1" '.processes[] | select(.pid == $pid) | .exact' who.json
+}
+
+@test "a process whose call never returned is not exact; another one is" {
+	agent_start
+	named_puppet agent-other
+	puppet alloc 4096
+	leaver_start
+	leaver made
+	fresh
+	ask /api/v1/who > who.json
+	assert_equal "$(says "$LEAVER_PID") $(says "$PUPPET_PID")" "true true"
+	leaver left
+	# Whose call it was is looked at once a second.
+	wait_for 'ask /api/v1/who > who.json; [ "$(says "$PUPPET_PID")" = true ] && [ "$(says "$LEAVER_PID")" = false ]'
+	fresh
+	ask /api/v1/who > who.json
+	valid agent-who who.json
+	assert_equal "$(says "$LEAVER_PID") $(says "$PUPPET_PID")" "false true"
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	assert_equal "$(series memscope_process_gpu_memory_inexact 'comm="agent-leaver"')" 1
+	assert_equal "$(series memscope_process_gpu_memory_inexact 'comm="agent-other"')" 0
+	# It is said once a second; other programs that run on the machine can give it another reason.
+	wait_for 'ask /ready | grep -q "^not ready: the books are not exact: "'
+	COLUMNS=200 "$MEMSCOPE" top --agent "$PWD/query" -n 1 -d 100ms > top.txt
+	grep agent-leaver top.txt | grep -q "not exact"
+	grep agent-other top.txt | grep -q "not exact" && fail "it is"
+	agent_stop
+	puppet_end
+	exec 6>&- 7<&-
+	"$MEMSCOPE" report -f json state/ring/*.mscope > report.json
+	assert_equal "$(jq -c '[.recordings[] | .lost.live_is_exact, .abandoned >= 1]' report.json)" '[false,true]'
+	assert_equal "$(jq -c '[.recordings[].processes[] | select(.comm == "agent-leaver" or .comm == "agent-other") |
+		[.comm, .unknown.abandoned_calls]] | sort' report.json)" '[["agent-leaver",1],["agent-other",0]]'
+}

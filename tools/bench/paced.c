@@ -51,7 +51,10 @@ static void work(uint64_t steps)
 	sink = value;
 }
 
-/* The agent needs a moment until the first process that uses a library has its probes. */
+/*
+ * The agent needs a moment until the first process that uses a library has its probes. A context
+ * that it has not seen could have had memory: the process would be said to be inexact, rightly.
+ */
 static CUfunction prepare(void)
 {
 	const struct timespec attached = { .tv_sec = 1 };
@@ -59,11 +62,11 @@ static CUfunction prepare(void)
 	CUmodule module;
 	CUfunction kernel;
 
+	nanosleep(&attached, NULL);
 	check(cuInit(0), "cuInit");
 	check(cuCtxCreate_v2(&context, 0, 0), "cuCtxCreate_v2");
 	check(cuModuleLoadData(&module, "image"), "cuModuleLoadData");
 	check(cuModuleGetFunction(&kernel, module, "paced"), "cuModuleGetFunction");
-	nanosleep(&attached, NULL);
 	return kernel;
 }
 

@@ -138,6 +138,26 @@ static void test_what_was_freed_in_the_end(void **state)
 		    "file=/src/keep.c,line=12,title=memscope-bpf%3A leak-growth::");
 }
 
+/* As by an agent that had forgotten it meanwhile: what was made there is together. */
+static void test_a_stack_that_comes_again_by_another_id(void **state)
+{
+	const struct state *read;
+	struct report_reader reader;
+
+	(void)state;
+	begin_with_lines();
+	add(record_called_from(KEEPS, alloc("cuMemAlloc_v2", 0x10000, MIB)));
+	add(record_stack(77, KEEPS, 1));
+	add(record_called_from(77, alloc("cuMemAlloc_v2", 0x900000, MIB)));
+	reader = end();
+	read = reader.report.recordings[0]->state;
+	assert_int_equal(read->stacks.stacks_count, 2);
+	assert_int_equal(read->processes[0]->usage->parts_count, 1);
+	assert_int_equal(read->processes[0]->usage->parts[0].stack, KEEPS);
+	assert_int_equal(read->processes[0]->usage->parts[0].live_bytes, 2 * MIB);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +165,7 @@ int main(void)
 		cmocka_unit_test(test_equal_words_are_one_row),
 		cmocka_unit_test(test_memory_of_the_host),
 		cmocka_unit_test(test_what_was_freed_in_the_end),
+		cmocka_unit_test(test_a_stack_that_comes_again_by_another_id),
 	};
 
 	return unit_run("report_lines", tests);

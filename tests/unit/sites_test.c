@@ -32,13 +32,17 @@ static void feed(struct fixture *f, union record record)
 
 static void begin(struct fixture *f)
 {
+	union record alike = record_stack(TORCH_TOO, 1, 2);
+
 	*f = (struct fixture){ 0 };
 	feed(f, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));
 	feed(f, record_frame(2, "raw_alloc", "/opt/libc10_cuda.so"));
 	feed(f, record_frame(3, "ncclInit", "/opt/libnccl.so.2"));
 	feed(f, record_stack(TORCH, 1, 2));
 	feed(f, record_stack(NCCL, 3, 1));
-	feed(f, record_stack(TORCH_TOO, 1, 2));
+	/* The same frames, but it is not the same one: its end is another. */
+	alike.stack.end = MS_STACK_END_LOOP;
+	feed(f, alike);
 }
 
 static void finish(struct fixture *f)

@@ -11,6 +11,8 @@
 #include "ledger/state.h"
 #include "render/stack_words.h"
 
+#define UNKNOWN_FRAME 1000000000
+
 static void apply(struct state *state, union record record)
 {
 	struct event event;
@@ -251,6 +253,85 @@ static void test_what_is_not_wanted_is_forgotten(void **unused)
 	state_fini(&state);
 }
 
+/* What an agent that forgot it has recorded again, under other ids. */
+static void test_the_same_by_other_ids(void **unused)
+{
+	union record again = record_frame(1, "same", "/lib/same.so"), ended;
+	struct state state = { 0 };
+	struct map wanted = { 0 };
+
+	(void)unused;
+	apply(&state, again);
+	apply(&state, record_frame(2, "main", "/usr/bin/train"));
+	apply(&state, record_stack(7, 1, 2));
+	again.frame.id = 101;
+	apply(&state, again);
+	again = record_frame(2, "main", "/usr/bin/train");
+	again.frame.id = 102;
+	apply(&state, again);
+	apply(&state, record_stack(8, 101, 2));
+	assert_int_equal(state.stacks.frames_count, 2);
+	assert_int_equal(state.stacks.stacks_count, 1);
+	assert_int_equal(state.stacks.links_count, 2);
+	assert_ptr_equal(stacks_find(&state.stacks, 8), stacks_find(&state.stacks, 7));
+	assert_int_equal(stacks_use(&state.stacks, 8), 7);
+	assert_int_equal(stacks_use(&state.stacks, 9), 9);
+	assert_int_equal(stacks_first_alike(&state.stacks, 8), 7);
+	/* Others, by their end, their length, or a frame's line. */
+	ended = record_stack(9, 101, 2);
+	ended.stack.end = !ended.stack.end;
+	apply(&state, ended);
+	apply(&state, record_stack(10, 101, 1));
+	again.frame.id = 103;
+	again.frame.line++;
+	apply(&state, again);
+	apply(&state, record_stack(11, 102, 2));
+	assert_int_equal(state.stacks.frames_count, 3);
+	assert_int_equal(state.stacks.stacks_count, 4);
+	/* After upkeep, what is kept is found to be the same again. */
+	assert_int_equal(map_set(&wanted, 7, 1), 0);
+	assert_int_equal(stacks_keep(&state.stacks, &wanted), 0);
+	assert_null(stacks_find(&state.stacks, 8));
+	apply(&state, record_stack(12, 1, 2));
+	assert_int_equal(stacks_use(&state.stacks, 12), 7);
+	assert_int_equal(state.stacks.stacks_count, 1);
+	assert_int_equal(state.stacks.others, 0);
+	map_fini(&wanted);
+	state_fini(&state);
+}
+
+/* Days of an agent's ring: ids that it has given up make way for those that it gives. */
+static void test_ids_do_not_pile_up(void **unused)
+{
+	const uint32_t first = 7, many = 5 * LIMIT_STACK_ALIASES;
+	struct state state = { 0 };
+	uint32_t id;
+
+	(void)unused;
+	apply_stack(&state);
+	for (id = 8; id < many; id++) {
+		const union record again = record_stack(id, 1, 3);
+
+		assert_int_equal(stacks_add(&state.stacks, &again.stack), 0);
+		/* Something happens with one of them all the time. */
+		if (id % 1000 == 0)
+			assert_int_equal(stacks_use(&state.stacks, 8), first);
+	}
+	assert_int_equal(state.stacks.stacks_count, 1);
+	assert_int_equal(state.stacks.links_count, 3);
+	assert_int_equal(stacks_use(&state.stacks, 8), first);
+	assert_int_equal(stacks_use(&state.stacks, id - 1), first);
+	assert_int_equal(stacks_use(&state.stacks, id - LIMIT_STACK_ALIASES / 2), first);
+	assert_true(state.stacks.stack_aliases.recent.count <= LIMIT_STACK_ALIASES);
+	assert_true(state.stacks.stack_aliases.before.count <= LIMIT_STACK_ALIASES);
+	assert_int_equal(state.stacks.others, 0);
+	/* Who asks for one that has made way is counted, and does not get another's stack. */
+	assert_int_equal(stacks_use(&state.stacks, 9), 9);
+	assert_null(stacks_find(&state.stacks, 9));
+	assert_int_equal(state.stacks.others, 1);
+	state_fini(&state);
+}
+
 static void test_upkeep(void **unused)
 {
 	struct stack_upkeep upkeep = { 0 };
@@ -267,8 +348,9 @@ static void test_upkeep(void **unused)
 	apply(&state, record_called_from(8, record_alloc("cuMemAlloc_v2", 0x2000, 20)));
 	apply(&state, record_free("cuMemFree_v2", 0x2000));
 	assert_false(stack_upkeep_is_due(&upkeep, &state, now_ns));
+	/* Of a frame that is not known, so that none is the same as another. */
 	for (i = 9; state.stacks.stacks_count < LIMIT_STACKS / 2; i++)
-		apply(&state, record_stack(i, 1, 1));
+		apply(&state, record_stack(i, UNKNOWN_FRAME, 1));
 	assert_true(stack_upkeep_is_due(&upkeep, &state, now_ns));
 	assert_int_equal(stack_upkeep_forget(&upkeep, &state, now_ns), 0);
 	assert_int_equal(upkeep.forgotten, LIMIT_STACKS / 2 - 1);
@@ -288,7 +370,7 @@ static void test_upkeep(void **unused)
 	assert_int_equal(usage->parts[0].live_bytes, 111);
 	/* Not at once again. */
 	for (i++; state.stacks.stacks_count < LIMIT_STACKS; i++)
-		apply(&state, record_stack(i, 1, 1));
+		apply(&state, record_stack(i, UNKNOWN_FRAME, 1));
 	assert_false(stack_upkeep_is_due(&upkeep, &state, now_ns + 1));
 	assert_true(stack_upkeep_is_due(&upkeep, &state, now_ns + STACK_UPKEEP_NS));
 	state_fini(&state);
@@ -347,6 +429,8 @@ int main(void)
 		cmocka_unit_test(test_what_comes_again_changes_nothing),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_what_is_not_wanted_is_forgotten),
+		cmocka_unit_test(test_the_same_by_other_ids),
+		cmocka_unit_test(test_ids_do_not_pile_up),
 		cmocka_unit_test(test_upkeep),
 		cmocka_unit_test(test_through_an_anchor),
 		cmocka_unit_test(test_whose_it_is),

@@ -26,28 +26,12 @@ union with_stack {
 	struct ms_launch_sample sample;
 };
 
-static bool has_stack(const void *record)
-{
-	const union with_stack *one = record;
-
-	switch (one->event.type) {
-	case MS_TYPE_CALL:
-	case MS_TYPE_LAUNCH:
-		return one->call.flags & MS_CALL_STACK;
-	case MS_TYPE_TENSOR:
-		return one->tensor.flags & MS_TENSOR_STACK;
-	case MS_TYPE_LAUNCH_SAMPLE:
-		return one->event.stack;
-	}
-	return false;
-}
-
 /* Every record that a stack, or a call with one, can be. */
 int live_feed(struct live *live, void *record, size_t length)
 {
 	union with_stack copy;
 
-	if (live->stacks && has_stack(record) && length <= sizeof(copy)) {
+	if (live->stacks && event_has_stack(record) && length <= sizeof(copy)) {
 		memcpy(&copy, record, length);
 		copy.event.stack = stack_taker_id(live->stacks, copy.event.stack);
 		record = &copy;

@@ -426,3 +426,17 @@ int event_decode(const void *record, size_t length, struct event *event)
 	event->count = 1;
 	return decode_shape(record, length, event);
 }
+
+bool event_has_stack(const struct ms_event *record)
+{
+	switch (record->type) {
+	case MS_TYPE_CALL:
+	case MS_TYPE_LAUNCH:
+		return ((const struct ms_call *)record)->flags & MS_CALL_STACK;
+	case MS_TYPE_TENSOR:
+		return ((const struct ms_tensor *)record)->flags & MS_TENSOR_STACK;
+	case MS_TYPE_LAUNCH_SAMPLE:
+		return record->stack;
+	}
+	return false;
+}

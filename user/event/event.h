@@ -63,6 +63,9 @@ static inline uint32_t event_stack_id(const struct ms_call *call)
 	return call->flags & MS_CALL_STACK ? call->event.stack : 0;
 }
 
+/* Whether `stack` of a record, which has been checked, is the id of one. */
+bool event_has_stack(const struct ms_event *record);
+
 /* Whether the host waits for it: what is given a stream returns before it is done, as a rule. */
 static inline bool event_is_synchronous(const struct event *event)
 {

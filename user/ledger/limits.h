@@ -40,6 +40,7 @@
 #define LIMIT_STACK_FRAMES 4194304u
 #define LIMIT_FRAMES 262144u
 #define LIMIT_FRAME_BYTES (64ul << 20)
+#define LIMIT_STACK_ALIASES 131072u /* of stacks, and of frames, as many twice: further ids */
 
 /* Bytes of kernels' names: of those that a process is the first to have; of all processes. */
 #define LIMIT_NAME_BYTES (8ul << 20)

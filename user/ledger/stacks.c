@@ -16,6 +16,10 @@ void stacks_fini(struct stacks *stacks)
 	map_fini(&stacks->frame_places);
 	map_fini(&stacks->stack_places);
 	map_fini(&stacks->lines_places);
+	map_fini(&stacks->same_frames);
+	map_fini(&stacks->same_stacks);
+	id_aliases_fini(&stacks->frame_aliases);
+	id_aliases_fini(&stacks->stack_aliases);
 	string_table_fini(&stacks->texts);
 	*stacks = (struct stacks){ 0 };
 }
@@ -25,7 +29,9 @@ size_t stacks_bytes(const struct stacks *stacks)
 	return stacks->texts.bytes + stacks->frames_capacity * sizeof(*stacks->frames) +
 	       stacks->stacks_capacity * sizeof(*stacks->stacks) +
 	       stacks->links_capacity * sizeof(*stacks->links) + map_bytes(&stacks->frame_places) +
-	       map_bytes(&stacks->stack_places) + map_bytes(&stacks->lines_places);
+	       map_bytes(&stacks->stack_places) + map_bytes(&stacks->lines_places) +
+	       map_bytes(&stacks->same_frames) + map_bytes(&stacks->same_stacks) +
+	       id_aliases_bytes(&stacks->frame_aliases) + id_aliases_bytes(&stacks->stack_aliases);
 }
 
 const char *stacks_name_of(const char *path)
@@ -54,25 +60,10 @@ static int intern_texts(struct string_table *strings, const struct ms_frame_reco
 	return 0;
 }
 
-int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record)
+static struct frame frame_of(const struct ms_frame_record *record,
+			     const char *const texts[MS_FRAME_TEXTS_COUNT])
 {
-	const char *texts[MS_FRAME_TEXTS_COUNT];
-	int err;
-
-	if (map_get(&stacks->frame_places, record->id))
-		return 0;
-	if (stacks->frames_count >= LIMIT_FRAMES ||
-	    stacks->texts.bytes + record->length > LIMIT_FRAME_BYTES) {
-		stacks->others++;
-		return 0;
-	}
-	err = intern_texts(&stacks->texts, record, texts);
-	if (err ||
-	    memory_grow((void **)&stacks->frames, &stacks->frames_capacity,
-			stacks->frames_count + 1, sizeof(*stacks->frames)) ||
-	    map_set(&stacks->frame_places, record->id, stacks->frames_count))
-		return -ENOMEM;
-	stacks->frames[stacks->frames_count++] = (struct frame){
+	return (struct frame){
 		.function = texts[MS_FRAME_FUNCTION],
 		.module = texts[MS_FRAME_MODULE],
 		.build_id = texts[MS_FRAME_BUILD_ID],
@@ -84,7 +75,74 @@ int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record
 		.kind = record->kind,
 		.flags = record->flags,
 	};
-	return 0;
+}
+
+/* Of all but its id. The texts are interned. */
+static uint64_t frame_hash(const struct frame *frame)
+{
+	const uint64_t what[] = { (uintptr_t)frame->function,
+				  (uintptr_t)frame->module,
+				  (uintptr_t)frame->build_id,
+				  (uintptr_t)frame->source,
+				  frame->address,
+				  (uint64_t)frame->line << 32 | frame->offset,
+				  (uint64_t)frame->kind << 8 | frame->flags };
+
+	return string_hash(map_secret(), what, sizeof(what));
+}
+
+static bool is_same_frame(const struct frame *a, const struct frame *b)
+{
+	return a->function == b->function && a->module == b->module && a->build_id == b->build_id &&
+	       a->source == b->source && a->address == b->address && a->line == b->line &&
+	       a->offset == b->offset && a->kind == b->kind && a->flags == b->flags;
+}
+
+/* Where a frame is that is the same but for its id; NULL: it is new. */
+static const uint64_t *find_same_frame(const struct stacks *stacks,
+				       const struct ms_frame_record *record)
+{
+	const char *texts[MS_FRAME_TEXTS_COUNT], *text = record->texts;
+	struct frame frame;
+	const uint64_t *place;
+	int i;
+
+	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++, text += strlen(text) + 1)
+		if (!(texts[i] = string_find(&stacks->texts, text, strlen(text))))
+			return NULL;
+	frame = frame_of(record, texts);
+	place = map_get(&stacks->same_frames, frame_hash(&frame));
+	return place && is_same_frame(&stacks->frames[*place], &frame) ? place : NULL;
+}
+
+int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record)
+{
+	const char *texts[MS_FRAME_TEXTS_COUNT];
+	const uint64_t *same;
+	struct frame *frame;
+	int err;
+
+	if (map_get(&stacks->frame_places, record->id) ||
+	    id_aliases_find(&stacks->frame_aliases, record->id))
+		return 0;
+	same = find_same_frame(stacks, record);
+	if (same)
+		return id_aliases_add(&stacks->frame_aliases, record->id, (uint32_t)*same,
+				      LIMIT_STACK_ALIASES);
+	if (stacks->frames_count >= LIMIT_FRAMES ||
+	    stacks->texts.bytes + record->length > LIMIT_FRAME_BYTES) {
+		stacks->others++;
+		return 0;
+	}
+	err = intern_texts(&stacks->texts, record, texts);
+	if (err ||
+	    memory_grow((void **)&stacks->frames, &stacks->frames_capacity,
+			stacks->frames_count + 1, sizeof(*stacks->frames)) ||
+	    map_set(&stacks->frame_places, record->id, stacks->frames_count))
+		return -ENOMEM;
+	frame = &stacks->frames[stacks->frames_count++];
+	*frame = frame_of(record, texts);
+	return map_set(&stacks->same_frames, frame_hash(frame), stacks->frames_count - 1);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -149,9 +207,45 @@ static int add_links(struct stacks *stacks, const struct ms_stack *record)
 
 		memcpy(&id, record->frames + i * sizeof(id), sizeof(id));
 		place = map_get(&stacks->frame_places, id);
-		stacks->links[stacks->links_count++] = place ? *place + 1 : 0;
+		if (!place) {
+			id_aliases_use(&stacks->frame_aliases, id, LIMIT_STACK_ALIASES);
+			place = id_aliases_find(&stacks->frame_aliases, id);
+		}
+		stacks->links[stacks->links_count++] = place ? (uint32_t)*place + 1 : 0;
 	}
 	return 0;
+}
+
+/* Of its frames and its end: 0 if one of them is not known, which may be any. */
+static uint64_t content_of(const struct stacks *stacks, const struct stack *stack)
+{
+	size_t i;
+
+	for (i = 0; i < stack->count; i++)
+		if (!stacks->links[stack->first + i])
+			return 0;
+	return stack->count ? map_hash(map_secret(), stack->likeness + stack->end) : 0;
+}
+
+/* Where a stack is that is the same but for its id; NULL: there is none. */
+static const uint64_t *find_same(const struct stacks *stacks, const struct stack *stack)
+{
+	const uint64_t content = content_of(stacks, stack);
+	const uint64_t *place = content ? map_get(&stacks->same_stacks, content) : NULL;
+	const struct stack *other = place ? &stacks->stacks[*place] : NULL;
+
+	if (!other || other->count != stack->count || other->end != stack->end ||
+	    memcmp(stacks->links + other->first, stacks->links + stack->first,
+		   stack->count * sizeof(*stacks->links)) != 0)
+		return NULL;
+	return place;
+}
+
+static int note_content(struct stacks *stacks, const struct stack *stack, uint64_t place)
+{
+	const uint64_t content = content_of(stacks, stack);
+
+	return content ? map_set(&stacks->same_stacks, content, place) : 0;
 }
 
 static void note_likeness(const struct stacks *stacks, struct stack *stack)
@@ -170,6 +264,25 @@ static void note_likeness(const struct stacks *stacks, struct stack *stack)
 	stack->lines = count ? string_hash(map_secret(), lines, count * sizeof(*lines)) : 0;
 }
 
+/* Its frames are the last links. */
+static int add_new(struct stacks *stacks, struct stack *stack)
+{
+	const char *owner = owner_of(stacks, stack);
+
+	if (memory_grow((void **)&stacks->stacks, &stacks->stacks_capacity,
+			stacks->stacks_count + 1, sizeof(*stacks->stacks)))
+		return -ENOMEM;
+	stack->owner = owner ? string_intern(&stacks->texts, owner, strlen(owner)) : NULL;
+	if ((owner && !stack->owner) ||
+	    map_set(&stacks->stack_places, stack->id, stacks->stacks_count) ||
+	    note_content(stacks, stack, stacks->stacks_count))
+		return -ENOMEM;
+	stacks->stacks[stacks->stacks_count++] = *stack;
+	return map_get(&stacks->lines_places, stacks_lines(stack)) ?
+		       0 :
+		       map_set(&stacks->lines_places, stacks_lines(stack), stack->id);
+}
+
 int stacks_add(struct stacks *stacks, const struct ms_stack *record)
 {
 	struct stack stack = { .hash = record->hash,
@@ -177,30 +290,28 @@ int stacks_add(struct stacks *stacks, const struct ms_stack *record)
 			       .first = stacks->links_count,
 			       .count = record->count,
 			       .end = record->end };
-	const char *owner;
+	const uint64_t *same;
 
 	/* Addresses mean nothing any more: what they were could not be found out. */
-	if (record->form != MS_STACK_FRAMES || map_get(&stacks->stack_places, record->id))
+	if (record->form != MS_STACK_FRAMES || map_get(&stacks->stack_places, record->id) ||
+	    id_aliases_find(&stacks->stack_aliases, record->id))
 		return 0;
-	if (stacks->stacks_count >= LIMIT_STACKS ||
-	    stacks->links_count + record->count > LIMIT_STACK_FRAMES) {
+	if (stacks->links_count + record->count > LIMIT_STACK_FRAMES) {
 		stacks->others++;
 		return 0;
 	}
-	if (memory_grow((void **)&stacks->stacks, &stacks->stacks_capacity,
-			stacks->stacks_count + 1, sizeof(*stacks->stacks)) ||
-	    add_links(stacks, record))
+	if (add_links(stacks, record))
 		return -ENOMEM;
 	note_likeness(stacks, &stack);
-	owner = owner_of(stacks, &stack);
-	stack.owner = owner ? string_intern(&stacks->texts, owner, strlen(owner)) : NULL;
-	if ((owner && !stack.owner) ||
-	    map_set(&stacks->stack_places, record->id, stacks->stacks_count))
-		return -ENOMEM;
-	stacks->stacks[stacks->stacks_count++] = stack;
-	return map_get(&stacks->lines_places, stacks_lines(&stack)) ?
-		       0 :
-		       map_set(&stacks->lines_places, stacks_lines(&stack), stack.id);
+	same = find_same(stacks, &stack);
+	if (!same && stacks->stacks_count < LIMIT_STACKS)
+		return add_new(stacks, &stack);
+	stacks->links_count = stack.first;
+	if (same)
+		return id_aliases_add(&stacks->stack_aliases, record->id, (uint32_t)*same,
+				      LIMIT_STACK_ALIASES);
+	stacks->others++;
+	return 0;
 }
 
 uint32_t stacks_first_alike(const struct stacks *stacks, uint32_t id)
@@ -215,7 +326,20 @@ const struct stack *stacks_find(const struct stacks *stacks, uint32_t id)
 {
 	const uint64_t *place = id ? map_get(&stacks->stack_places, id) : NULL;
 
+	if (!place && id)
+		place = id_aliases_find(&stacks->stack_aliases, id);
 	return place ? &stacks->stacks[*place] : NULL;
+}
+
+uint32_t stacks_use(struct stacks *stacks, uint32_t id)
+{
+	const struct stack *stack;
+
+	id_aliases_use(&stacks->stack_aliases, id, LIMIT_STACK_ALIASES);
+	stack = stacks_find(stacks, id);
+	/* It may be one of those that have made way. */
+	stacks->others += !stack && id && stacks->stack_aliases.dropped;
+	return stack ? stack->id : id;
 }
 
 const struct frame *stacks_frame(const struct stacks *stacks, const struct stack *stack,
@@ -245,6 +369,8 @@ static uint32_t keep_frame(struct stacks *kept, const struct frame *from)
 			sizeof(*kept->frames)) ||
 	    map_set(&kept->frame_places, frame.id, kept->frames_count))
 		return 0;
+	if (map_set(&kept->same_frames, frame_hash(&frame), kept->frames_count))
+		return 0;
 	kept->frames[kept->frames_count++] = frame;
 	return (uint32_t)kept->frames_count;
 }
@@ -273,7 +399,8 @@ static int keep_stack(struct stacks *kept, const struct stacks *stacks, const st
 	if (stack.owner &&
 	    !(stack.owner = string_intern(&kept->texts, stack.owner, strlen(stack.owner))))
 		return -ENOMEM;
-	if (map_set(&kept->stack_places, stack.id, kept->stacks_count))
+	if (map_set(&kept->stack_places, stack.id, kept->stacks_count) ||
+	    note_content(kept, &stack, kept->stacks_count))
 		return -ENOMEM;
 	kept->stacks[kept->stacks_count++] = stack;
 	return map_get(&kept->lines_places, stacks_lines(&stack)) ?

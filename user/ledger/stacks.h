@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where calls came from: the stacks of a run and the frames that they are made of, each kept once,
- * by its id. Allocations have the id of their stack.
+ * by its id. Allocations have the id of their stack. What comes again by another id is known by
+ * both.
  */
 #ifndef MEMSCOPE_LEDGER_STACKS_H
 #define MEMSCOPE_LEDGER_STACKS_H
@@ -13,6 +14,7 @@
 #include "abi.h"
 #include "base/map.h"
 #include "base/string.h"
+#include "ledger/id_aliases.h"
 
 /* Texts are interned, "" if they are not known. */
 struct frame {
@@ -50,8 +52,10 @@ struct stacks {
 	size_t links_count, links_capacity;
 	struct map frame_places, stack_places; /* id -> position */
 	struct map lines_places;               /* stacks_lines() -> id of the first with these */
-	struct string_table texts;             /* of frames */
-	uint64_t others;                       /* stacks and frames that found no place */
+	struct map same_frames, same_stacks;   /* hash of all that one is -> place of the first */
+	struct id_aliases frame_aliases, stack_aliases; /* ids of those that are the same */
+	struct string_table texts;                      /* of frames */
+	uint64_t others;                                /* stacks and frames that found no place */
 };
 
 /* A zeroed struct stacks is empty and ready. */
@@ -71,8 +75,14 @@ int stacks_keep(struct stacks *stacks, const struct map *wanted);
 /* How much of what there is room for is taken, in sixteenths, of whatever is shortest. */
 unsigned int stacks_fullness(const struct stacks *stacks);
 
-/* NULL: there is none of that id, or 0. Valid until the next is added. */
+/* NULL: there is none of that id, or 0. Valid until the next is added; its id is the first. */
 const struct stack *stacks_find(const struct stacks *stacks, uint32_t id);
+
+/*
+ * The first id of a stack that something has happened with, of which that may be a later one; that
+ * itself, if the stack is not known. If that may be so because ids have made way, it is counted.
+ */
+uint32_t stacks_use(struct stacks *stacks, uint32_t id);
 
 /* Python's lines, if there are any, through whatever native code, or however much was found. */
 static inline uint64_t stacks_lines(const struct stack *stack)

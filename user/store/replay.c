@@ -322,6 +322,8 @@ static int feed(struct replay *replay)
 	replay->account.events++;
 	replay->account.calls += calls_of(event);
 	replay->account.uncertain += replay->gap;
+	if (event->size >= least && event_has_stack(event))
+		event->stack = stacks_use(&replay->pipeline->state.stacks, event->stack);
 	return pipeline_feed(replay->pipeline, replay->record, event->size);
 }
 

@@ -268,6 +268,7 @@ static int forget_numbers(struct top_remote *remote)
 static void empty(struct top_remote *remote)
 {
 	state_fini(&remote->state);
+	remote->frame_ids = 0;
 	memset(&remote->state, 0, sizeof(remote->state));
 	map_fini(&remote->peaks);
 	remote->asked = remote->at_ns = 0;

@@ -13,6 +13,7 @@
 
 struct top_remote {
 	struct state state;
+	uint32_t frame_ids; /* that were given to frames of stacks in it */
 	/* event_process_key() -> number of a process, also in the next answer */
 	struct map numbers;
 	uint64_t numbers_count;

@@ -140,7 +140,7 @@ static int put_frames(struct top_remote *remote, const struct json_value *site,
 	int err = 0;
 
 	while (!err && (frame = json_tree_next(tree, frames, frame)) && *count < FRAMES_MOST) {
-		const uint32_t id = (uint32_t)remote->state.stacks.frames_count + 1;
+		const uint32_t id = ++remote->frame_ids;
 		const bool known = frame->type == JSON_OBJECT;
 
 		if (left_out && seen++ == break_at) {

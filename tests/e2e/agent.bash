@@ -28,7 +28,8 @@ agent_rights() {
 		tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
 	AGENT_RIGHTS=(setpriv --reuid="$AGENT_UID" --regid="$AGENT_UID" --clear-groups --inh-caps="-all,$capabilities"
 		--ambient-caps="-all,$capabilities" --bounding-set="-all,$capabilities" --no-new-privs)
-	chmod 755 "$BATS_TEST_TMPDIR"
+	# What has no capability left comes through these, too.
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/.."
 	mkdir -p state
 	chown -R "$AGENT_UID" "$PWD" state
 }

@@ -185,9 +185,11 @@ static void test_functions_by_regular_expression(void **state)
 		bool malloc, managed, free;
 	} cases[] = {
 		{ "cudaMalloc", true, true, false }, /* anywhere in the name */
-		{ "^cudaMalloc$", true, false, false }, { "Malloc(Managed)?$", true, true, false },
-		{ "Free|Managed", false, true, true },  { "cuda[MF]", true, true, true },
-		{ "nothing", false, false, false },     { "", true, true, true },
+		{ "^cudaMalloc$", true, false, false },
+		{ "Malloc(Managed)?$", true, true, false },
+		{ "Free|Managed", false, true, true },
+		{ "cuda[MF]", true, true, true },
+		{ "", true, true, true },
 	};
 	struct filter filter = { .ops = EVERY_OP };
 	char reason[64];
@@ -202,6 +204,8 @@ static void test_functions_by_regular_expression(void **state)
 				 cases[i].managed);
 		assert_int_equal(accepts(&filter, record_call("cudaFree")), cases[i].free);
 	}
+	assert_int_equal(filter_set_api(&filter, "nothing", reason, sizeof(reason)), -ENOENT);
+	assert_false(accepts(&filter, record_call("cudaMalloc")));
 	filter_fini(&filter);
 }
 

@@ -253,7 +253,7 @@ static void test_a_file_that_cannot_be_created(void **state)
 	assert_int_equal(writer_open(&writer, "/proc/none/out"), -ENOENT);
 	assert_errors(errors, saved,
 		      "memscope-bpf: error: /proc/none/out: cannot create: "
-		      "No such file or directory\n");
+		      "No such file or directory; a directory that is missing is not made\n");
 }
 
 static void test_standard_output_stays_open(void **state)

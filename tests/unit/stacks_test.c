@@ -257,7 +257,7 @@ static void test_what_is_not_wanted_is_forgotten(void **unused)
 static void test_the_same_by_other_ids(void **unused)
 {
 	union record again = record_frame(1, "same", "/lib/same.so"), ended;
-	struct state state = { 0 };
+	struct state state = { .stacks.joins = true };
 	struct map wanted = { 0 };
 
 	(void)unused;
@@ -300,11 +300,37 @@ static void test_the_same_by_other_ids(void **unused)
 	state_fini(&state);
 }
 
+/* Of two containers with one image, say: what a live allocation was made by stays known. */
+static void test_who_makes_the_ids_keeps_each(void **unused)
+{
+	union record again = record_frame(1, "same", "/lib/same.so");
+	struct state state = { 0 };
+	struct map wanted = { 0 };
+
+	(void)unused;
+	apply(&state, again);
+	apply(&state, record_frame(2, "main", "/usr/bin/train"));
+	apply(&state, record_stack(7, 1, 2));
+	again.frame.id = 101;
+	apply(&state, again);
+	again = record_frame(2, "main", "/usr/bin/train");
+	again.frame.id = 102;
+	apply(&state, again);
+	apply(&state, record_stack(8, 101, 2));
+	assert_int_equal(map_set(&wanted, 8, 1), 0);
+	assert_int_equal(stacks_keep(&state.stacks, &wanted), 0);
+	assert_non_null(stacks_find(&state.stacks, 8));
+	assert_null(stacks_find(&state.stacks, 7));
+	assert_int_equal(stacks_find(&state.stacks, 8)->id, 8);
+	map_fini(&wanted);
+	state_fini(&state);
+}
+
 /* Days of an agent's ring: ids that it has given up make way for those that it gives. */
 static void test_ids_do_not_pile_up(void **unused)
 {
 	const uint32_t first = 7, many = 5 * LIMIT_STACK_ALIASES;
-	struct state state = { 0 };
+	struct state state = { .stacks.joins = true };
 	uint32_t id;
 
 	(void)unused;
@@ -430,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_what_is_not_wanted_is_forgotten),
 		cmocka_unit_test(test_the_same_by_other_ids),
+		cmocka_unit_test(test_who_makes_the_ids_keeps_each),
 		cmocka_unit_test(test_ids_do_not_pile_up),
 		cmocka_unit_test(test_upkeep),
 		cmocka_unit_test(test_through_an_anchor),

@@ -107,12 +107,19 @@ static const uint64_t *find_same_frame(const struct stacks *stacks,
 	const uint64_t *place;
 	int i;
 
+	if (!stacks->joins)
+		return NULL;
 	for (i = 0; i < MS_FRAME_TEXTS_COUNT; i++, text += strlen(text) + 1)
 		if (!(texts[i] = string_find(&stacks->texts, text, strlen(text))))
 			return NULL;
 	frame = frame_of(record, texts);
 	place = map_get(&stacks->same_frames, frame_hash(&frame));
 	return place && is_same_frame(&stacks->frames[*place], &frame) ? place : NULL;
+}
+
+static int note_frame(struct stacks *stacks, const struct frame *frame, uint64_t place)
+{
+	return stacks->joins ? map_set(&stacks->same_frames, frame_hash(frame), place) : 0;
 }
 
 int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record)
@@ -142,7 +149,7 @@ int stacks_add_frame(struct stacks *stacks, const struct ms_frame_record *record
 		return -ENOMEM;
 	frame = &stacks->frames[stacks->frames_count++];
 	*frame = frame_of(record, texts);
-	return map_set(&stacks->same_frames, frame_hash(frame), stacks->frames_count - 1);
+	return note_frame(stacks, frame, stacks->frames_count - 1);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -216,11 +223,13 @@ static int add_links(struct stacks *stacks, const struct ms_stack *record)
 	return 0;
 }
 
-/* Of its frames and its end: 0 if one of them is not known, which may be any. */
+/* Of its frames and its end: 0 if one of them is not known, which may be any, or nobody asks. */
 static uint64_t content_of(const struct stacks *stacks, const struct stack *stack)
 {
 	size_t i;
 
+	if (!stacks->joins)
+		return 0;
 	for (i = 0; i < stack->count; i++)
 		if (!stacks->links[stack->first + i])
 			return 0;
@@ -369,7 +378,7 @@ static uint32_t keep_frame(struct stacks *kept, const struct frame *from)
 			sizeof(*kept->frames)) ||
 	    map_set(&kept->frame_places, frame.id, kept->frames_count))
 		return 0;
-	if (map_set(&kept->same_frames, frame_hash(&frame), kept->frames_count))
+	if (note_frame(kept, &frame, kept->frames_count))
 		return 0;
 	kept->frames[kept->frames_count++] = frame;
 	return (uint32_t)kept->frames_count;
@@ -410,7 +419,7 @@ static int keep_stack(struct stacks *kept, const struct stacks *stacks, const st
 
 int stacks_keep(struct stacks *stacks, const struct map *wanted)
 {
-	struct stacks kept = { .others = stacks->others };
+	struct stacks kept = { .joins = stacks->joins, .others = stacks->others };
 	int err = 0;
 	size_t i;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where calls came from: the stacks of a run and the frames that they are made of, each kept once,
- * by its id. Allocations have the id of their stack. What comes again by another id is known by
- * both.
+ * by its id. Allocations have the id of their stack.
  */
 #ifndef MEMSCOPE_LEDGER_STACKS_H
 #define MEMSCOPE_LEDGER_STACKS_H
@@ -44,6 +43,11 @@ struct stack {
 };
 
 struct stacks {
+	/*
+	 * What comes again by another id is known by both: for recordings. Who makes the ids
+	 * forgets what is not asked for by its own, and so keeps each by itself.
+	 */
+	bool joins;
 	struct frame *frames;
 	size_t frames_count, frames_capacity;
 	struct stack *stacks;

@@ -70,6 +70,7 @@ struct replay *replay_new(struct pipeline *pipeline, struct replay_limits *limit
 	if (!replay)
 		return NULL;
 	replay->pipeline = pipeline;
+	pipeline->state.stacks.joins = true;
 	replay->limits = limits;
 	replay->always = limits ? *limits : replay_limits_of(1);
 	if (replay->always.bytes > REPLAY_BYTES)
@@ -454,6 +455,7 @@ static int begin_segment(struct replay *replay, const struct dump_item *item)
 	replay->loading = true;
 	replay_names_forget(&replay->names);
 	replay->loaded.effort = &replay->effort_limit;
+	replay->loaded.stacks.joins = true;
 	checkpoint_init(&replay->anchor, &replay->loaded);
 	return replay->pipeline->state.usage ? state_follow_usage(&replay->loaded) : 0;
 }

@@ -247,6 +247,14 @@ contained() {
 	grep -q "^| docker cuda $id |" by.md || fail "$(cat by.md)"
 	"$MEMSCOPE" export -q -f openmetrics -o out.om a.mscope
 	grep -q '^memscope_allocations_total{.*container="cuda",pod="trainer-0",namespace="research",container_id="'"$id"'"' out.om
+	# What the file does not say is what the program has been told.
+	printf '%s - - cuda\n' "$id" > names
+	record_start -o b.mscope --container-map names --cgroup "${GROUP%/*}"
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 500)ms POD_NAME=web-0 POD_NAMESPACE=shop \
+		contained "$GROUP" $PYTHON train.py
+	record_stop
+	report --container cuda b.mscope
+	assert_equal "$(identities '.identity | [.container_name, .pod, .namespace]')" '["cuda","web-0","shop"]'
 	run -2 "$MEMSCOPE" record --container-map /nonexistent true
 	[[ $output == *"/nonexistent: cannot open: "* ]]
 	echo "$id research" > names

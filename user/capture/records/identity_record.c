@@ -71,6 +71,11 @@ static void put_variables(struct string *record, const struct process_facts *fac
 	}
 }
 
+static const char *first_of(const char *said, const char *told)
+{
+	return said[0] ? said : told;
+}
+
 /*
  * What the engine or kubelet says; else, what the program has been told. What Kubernetes gives
  * every container for its host name is the pod's name.
@@ -81,19 +86,17 @@ static void put_pod(struct identity_maker *maker)
 	const char *name = facts->variables[POD_NAME];
 	const struct container_names *names =
 		maker->names ? name_sources_find(maker->names, &facts->container) : NULL;
+	const char *namespace = facts->variables[POD_NAMESPACE];
 	struct string *record = &maker->record;
 
 	put_text(record, IDENTITY_POD_UID, facts->container.pod_uid);
-	if (names) {
-		put_text(record, IDENTITY_POD, names->pod);
-		put_text(record, IDENTITY_NAMESPACE, names->namespace);
-		put_text(record, IDENTITY_CONTAINER_NAME, names->name);
-		return;
-	}
 	if (!name[0] && facts->container.pod_uid[0])
 		name = facts->variables[HOSTNAME];
-	put_text(record, IDENTITY_POD, name);
-	put_text(record, IDENTITY_NAMESPACE, facts->variables[POD_NAMESPACE]);
+	if (names)
+		put_text(record, IDENTITY_CONTAINER_NAME, names->name);
+	put_text(record, IDENTITY_POD, names ? first_of(names->pod, name) : name);
+	put_text(record, IDENTITY_NAMESPACE,
+		 names ? first_of(names->namespace, namespace) : namespace);
 }
 
 static void put_facts(struct identity_maker *maker)

@@ -206,7 +206,8 @@ int policy_ask(const struct policy *policy, const struct policy_asked *asked, bo
 			.cgroup = facts->cgroup,
 			.container = facts->container.id,
 			.container_name = names ? names->name : "",
-			.namespace = names ? names->namespace : facts->variables[0],
+			.namespace = names && names->namespace[0] ? names->namespace :
+								    facts->variables[0],
 		};
 		*denied = policy_denies(policy, &subject);
 	}

@@ -111,7 +111,7 @@ static int parse_by(const struct option_row *row, const char *value, void *conte
 
 static int parse_top(const struct option_row *row, const char *value, void *context)
 {
-	if (*value && !strpbrk(value, "0123456789")) {
+	if (*value && (*value < '0' || *value > '9')) {
 		log_error(
 			"--top: \"%s\" is no number of rows; -n of perf is not needed, since the"
 			" tables have numbers of calls; for a namespace of pods: --namespace NAME",

@@ -84,6 +84,8 @@ static const struct spelling spellings[] = {
 	{ "record", "--switch-max-files", ADVICE(BOUNDED) },
 	{ "record", "--max-age", ADVICE(BOUNDED) },
 	{ "record", "--leak-check", ADVICE("leaks are looked for afterwards: memscope-bpf report --fail-on leak FILE") },
+	{ "trace record top", "--leaks", ADVICE("leaks are looked for afterwards: memscope-bpf report --fail-on leak FILE") },
+	{ "trace record", "--ring-buffer", ADVICE("--buffer SIZE is what is kept in memory for events; --ring SIZE of record, what is kept in files") },
 	{ "check", "--leaks", ADVICE("memscope-bpf report --fail-on leak FILE looks for leaks, in a recording") },
 	{ "report", "--leaks", ADVICE("leaks are in each report; --fail-on leak makes an exit code of them") },
 	{ "report", "--temporal", ADVICE("--format html draws what is live over time; --at TIME is one moment") },

@@ -298,7 +298,8 @@ PYTHON
 	refused 2 "two recordings"
 	refused 2 "two recordings" a.mscope
 	refused 2 "two recordings" a.mscope a.mscope a.mscope
-	refused 2 "md, text, json, html, junit or github" -f pdf a.mscope a.mscope
+	refused 2 "md, text, json, html, junit or github" -f docx a.mscope a.mscope
+	refused 2 "there is no PDF" -f pdf a.mscope a.mscope
 	refused 2 "a number from 1 to 10000" --top 0 a.mscope a.mscope
 	refused 2 "a number from 0 to 100" --min-share 101 a.mscope a.mscope
 	refused 2 "is not a size" --min-bytes x a.mscope a.mscope

@@ -307,6 +307,7 @@ PYTHON
 	refused 2 "write growth=10M" --fail-on growth a.mscope a.mscope
 	refused 2 '"x" is not a size' --fail-on growth=x a.mscope a.mscope
 	refused 2 "write growth=1 (B has so much more)" --fail-on leak=1 a.mscope a.mscope
+	refused 2 "times are not judged" --fail-on slow=10% a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on fire a.mscope a.mscope
 	refused 2 "growth=SIZE, leak" --fail-on l a.mscope a.mscope
 	refused 2 "had ended by then" --from 2h a.mscope a.mscope

@@ -244,6 +244,11 @@ static void test_words_that_are_none(void **state)
 		  "what is left is looked for in one recording" }, /* of a report alone */
 		{ "growth", "write growth=10M" },
 		{ "peak>1G", "report --fail-on peak=1G B" }, /* of a report alone */
+		{ "slow=10%",
+		  "\"slow=10%\" is none: times are not judged, as they depend on the machine and"
+		  " its other work; see the table of rates and times in what diff writes" },
+		{ "time", "times are not judged" },
+		{ "timer", "\"timer\" is not one of" },
 		{ "all", "write leak,oom,loss" },
 		{ "al", "\"al\" is not one of" },
 		{ "growth>=low", "write growth=10M" },

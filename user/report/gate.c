@@ -166,6 +166,28 @@ static bool begins_with_name(const char *word, const char *name)
 	return !strncmp(word, name, length) && (!word[length] || strchr("=:<>", word[length]));
 }
 
+/* What depends on the machine and its other work is shown, and no reason to fail. */
+static bool explain_times(struct string *why, const char *word, uint32_t kinds)
+{
+	static const char *const names[] = { "slow",    "slower",   "slowdown", "time",
+					     "runtime", "duration", "latency",  "speed" };
+	size_t i = 0;
+
+	while (i < sizeof(names) / sizeof(*names) && !begins_with_name(word, names[i]))
+		i++;
+	if (i == sizeof(names) / sizeof(*names))
+		return false;
+	string_append_format(why,
+			     "\"%s\" is none: times are not judged, as they depend on the machine"
+			     " and its other work; %s",
+			     word,
+			     kinds >> GATE_LEFT & 1 ?
+				     "the report's tables of calls say how long they took" :
+				     "see the table of rates and times in what diff writes, and the"
+				     " tables of calls in report A and report B");
+	return true;
+}
+
 /* A condition's name with something else than its own value. Returns whether it is one. */
 static bool correct(struct string *why, const char *word, uint32_t kinds)
 {
@@ -208,7 +230,7 @@ static bool correct(struct string *why, const char *word, uint32_t kinds)
 	else if (!strcmp(word, "regression"))
 		string_append_text(why, "write leak,oom,growth=10M");
 	else
-		return false;
+		return explain_times(why, word, kinds);
 	return true;
 }
 

@@ -104,6 +104,39 @@ static void test_how_much_of_it(void **state)
 	assert_shared(96, 64, 64, "; the largest part of it by cudaMalloc on device 0 (+96 MiB)");
 }
 
+/* A part that is more than the whole says why. */
+static void test_parts_that_others_make_up_for(void **state)
+{
+	struct string said = { 0 };
+	int i;
+
+	(void)state;
+	begin_alike();
+	for (i = 0; i < 10; i++)
+		add_alloc(&diffs.a, 10, "cudaMalloc", 10 * MIB);
+	add_alloc(&diffs.b, 10, "cudaMalloc", 140 * MIB);
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "holds 40 MiB more device memory at the end: 100 MiB before, 140"));
+	assert_true(has(&said, "; all of it by cudaMalloc on device 0 (+40 MiB), in blocks of 128"
+			       " MiB to 256 MiB (+140 MiB in 1 block more, while other sizes"
+			       " shrank).\n"));
+	diffs_done(&diffs);
+
+	string_clear(&said);
+	begin_alike();
+	add_alloc(&diffs.a, 10, "cuMemAlloc_v2", 20 * MIB);
+	add_alloc(&diffs.b, 10, "cudaMalloc", 60 * MIB);
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "holds 40 MiB more device memory at the end: 20 MiB before, 60"));
+	assert_true(has(&said, "; all of it by cudaMalloc on device 0 (+60 MiB, while others"
+			       " shrank), in blocks of 32 MiB to 64 MiB (+60 MiB in 1 block"
+			       " more).\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
 /* The same in another way: most of it is not less. */
 static void test_what_took_the_place_of_others(void **state)
 {
@@ -381,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_what_shrank),
 		cmocka_unit_test(test_how_much_of_it),
 		cmocka_unit_test(test_what_took_the_place_of_others),
+		cmocka_unit_test(test_parts_that_others_make_up_for),
 		cmocka_unit_test(test_how_processes_ended),
 		cmocka_unit_test(test_missed_processes),
 		cmocka_unit_test(test_other_differences),

@@ -7,8 +7,79 @@
 #include "render/document.h"
 #include "render/field.h"
 #include "render/identity_words.h"
+#include "render/report_words.h"
 #include "render/share_words.h"
 #include "render/stack_words.h"
+
+static uint64_t amount_of(const struct diff_row *row, enum diff_metric metric)
+{
+	const uint64_t a = row->a[metric], b = row->b[metric];
+
+	return a > b ? a - b : b - a;
+}
+
+/* ---- parts of a change ----------------------------------------------------------------------- */
+
+/* Others made up for most of what changed. */
+static bool is_made_up_for(const struct diff_row *part, const struct diff_row *whole,
+			   enum diff_metric metric)
+{
+	return amount_of(part, metric) / 2 > amount_of(whole, metric);
+}
+
+/* ", in blocks of 4 MiB to 8 MiB (+15 MiB in 3 blocks more)" */
+static void append_size(struct string *out, const struct diff_row *api, const struct diff_row *size,
+			enum diff_metric metric)
+{
+	string_append_text(out, ", in blocks of ");
+	diff_append_class(out, size->size_class);
+	string_append_text(out, " (");
+	diff_append_change(out, FINDING_BYTES, size->a[metric], size->b[metric]);
+	if (size->known >> DIFF_LIVE_COUNT & 1 && metric == DIFF_LIVE_BYTES &&
+	    diff_change(size, DIFF_LIVE_COUNT)) {
+		uint64_t blocks = size->b[DIFF_LIVE_COUNT] > size->a[DIFF_LIVE_COUNT] ?
+					  size->b[DIFF_LIVE_COUNT] - size->a[DIFF_LIVE_COUNT] :
+					  size->a[DIFF_LIVE_COUNT] - size->b[DIFF_LIVE_COUNT];
+
+		string_append_format(out, " in %s block%s %s", REPORT_COUNT(blocks),
+				     blocks == 1 ? "" : "s",
+				     diff_change(size, DIFF_LIVE_COUNT) > 0 ? "more" : "less");
+	}
+	/* Peaks of sizes are of different moments, and do not add up. */
+	if (metric == DIFF_LIVE_BYTES && amount_of(size, metric) > amount_of(api, metric))
+		string_append_format(out, ", while other sizes %s",
+				     diff_change(size, metric) > 0 ? "shrank" : "grew");
+	string_append_char(out, ')');
+}
+
+void diff_notes_append_parts(struct string *out, const struct diff *diff,
+			     const struct diff_row *row, enum diff_metric metric)
+{
+	const struct diff_row *api = diff_part(diff, row, DIFF_API, metric);
+	const struct diff_row *size = diff_part(diff, row, DIFF_SIZE, metric);
+
+	if (!api)
+		return;
+	if (is_made_up_for(api, row, metric))
+		string_append_text(out, "; what changed most, and others made up for, is ");
+	else
+		string_append_format(out, "; %s of it by ",
+				     share_words(amount_of(api, metric), amount_of(row, metric)));
+	string_append_text(out, probe_at(api->row)->symbol);
+	if (api->device >= 0)
+		string_append_format(out, " on device %d", api->device);
+	string_append_text(out, " (");
+	diff_append_change(out, FINDING_BYTES, api->a[metric], api->b[metric]);
+	if (amount_of(api, metric) > amount_of(row, metric) && !is_made_up_for(api, row, metric))
+		string_append_format(out, ", while others %s",
+				     diff_change(api, metric) > 0 ? "shrank" : "grew");
+	string_append_char(out, ')');
+	/* A size of another function would mislead. */
+	if (!size || size->row != api->row || size->device != api->device ||
+	    is_made_up_for(api, row, metric))
+		return;
+	append_size(out, api, size, metric);
+}
 
 /* ---- call stacks ----------------------------------------------------------------------------- */
 
@@ -35,13 +106,6 @@ void diff_notes_append_stacks(struct string *out, const struct diff *diff)
 			     a ? "B has none" :
 			     b ? "A has none" :
 				 "neither side has any");
-}
-
-static uint64_t amount_of(const struct diff_row *row, enum diff_metric metric)
-{
-	const uint64_t a = row->a[metric], b = row->b[metric];
-
-	return a > b ? a - b : b - a;
 }
 
 /* The stack whose memory of devices has changed most, in the same direction. */
@@ -75,8 +139,7 @@ void diff_notes_append_site(struct string *out, const struct diff *diff, const s
 
 	if (!site || !site->stack)
 		return;
-	/* Others made up for most of it. */
-	if (amount_of(site, metric) / 2 > amount_of(row, metric))
+	if (is_made_up_for(site, row, metric))
 		return;
 	if (site->no_line)
 		stack_words_append_functions(&chain, site->stacks, site->stack);

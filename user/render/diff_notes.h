@@ -18,6 +18,13 @@ void diff_notes_append_stacks(struct string *out, const struct diff *diff);
 void diff_notes_append_ended(struct string *out, const struct diff *diff);
 
 /*
+ * "; most of it by cudaMalloc on device 0 (+15 MiB), in blocks of 4 MiB to 8 MiB (+15 MiB in 3
+ * blocks more)": the function and the size that most of a change comes from.
+ */
+void diff_notes_append_parts(struct string *out, const struct diff *diff,
+			     const struct diff_row *row, enum diff_metric metric);
+
+/*
  * ", most of it allocated in fill < evict < main (+60 MiB)": the place in the program that most of
  * a change comes from. Nothing if it is not known.
  */

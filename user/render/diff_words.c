@@ -9,7 +9,6 @@
 #include "render/report_notes.h"
 #include "render/report_words.h"
 #include "render/diff_notes.h"
-#include "render/share_words.h"
 
 #define SIZE(bytes) string_size((char[STRING_NUMBER_BYTES]){ 0 }, (bytes))
 #define COUNT(count) string_count((char[STRING_NUMBER_BYTES]){ 0 }, (count))
@@ -207,54 +206,6 @@ static uint64_t amount_of(const struct diff_row *row, enum diff_metric metric)
 	return a > b ? a - b : b - a;
 }
 
-/* Others made up for most of what changed. */
-static bool is_made_up_for(const struct diff_row *part, const struct diff_row *whole,
-			   enum diff_metric metric)
-{
-	return amount_of(part, metric) / 2 > amount_of(whole, metric);
-}
-
-/* "; most of it by cudaMalloc on device 0 (+15 MiB), in sizes of 4 MiB to 8 MiB (+15 MiB)" */
-static void append_parts(struct string *out, const struct diff *diff, const struct diff_row *row,
-			 enum diff_metric metric)
-{
-	const struct diff_row *api = diff_part(diff, row, DIFF_API, metric);
-	const struct diff_row *size = diff_part(diff, row, DIFF_SIZE, metric);
-
-	if (!api)
-		return;
-	if (is_made_up_for(api, row, metric))
-		string_append_text(out, "; what changed most, and others made up for, is ");
-	else
-		string_append_format(out, "; %s of it by ",
-				     share_words(amount_of(api, metric), amount_of(row, metric)));
-	string_append_text(out, probe_at(api->row)->symbol);
-	if (api->device >= 0)
-		string_append_format(out, " on device %d", api->device);
-	string_append_text(out, " (");
-	diff_append_change(out, FINDING_BYTES, api->a[metric], api->b[metric]);
-	string_append_char(out, ')');
-	/* A size of another function would mislead. */
-	if (!size || size->row != api->row || size->device != api->device ||
-	    is_made_up_for(api, row, metric))
-		return;
-	string_append_text(out, ", in blocks of ");
-	diff_append_class(out, size->size_class);
-	string_append_text(out, " (");
-	diff_append_change(out, FINDING_BYTES, size->a[metric], size->b[metric]);
-	if (size->known >> DIFF_LIVE_COUNT & 1 && metric == DIFF_LIVE_BYTES &&
-	    diff_change(size, DIFF_LIVE_COUNT)) {
-		uint64_t blocks = size->b[DIFF_LIVE_COUNT] > size->a[DIFF_LIVE_COUNT] ?
-					  size->b[DIFF_LIVE_COUNT] - size->a[DIFF_LIVE_COUNT] :
-					  size->a[DIFF_LIVE_COUNT] - size->b[DIFF_LIVE_COUNT];
-
-		string_append_format(out, " in %s block%s %s", COUNT(blocks),
-				     blocks == 1 ? "" : "s",
-				     diff_change(size, DIFF_LIVE_COUNT) > 0 ? "more" : "less");
-	}
-	string_append_char(out, ')');
-}
-
 static void append_memory(struct string *out, const struct diff *diff, const struct diff_row *row,
 			  enum diff_metric metric)
 {
@@ -276,7 +227,7 @@ static void append_memory(struct string *out, const struct diff *diff, const str
 		string_append_char(out, ' ');
 		report_append_time(out, row->pair->b.recording, since_ns);
 	}
-	append_parts(out, diff, row, metric);
+	diff_notes_append_parts(out, diff, row, metric);
 	diff_notes_append_site(out, diff, row, metric);
 	string_append_text(out, row->uncertain ? ". That is not exact." : ".");
 }

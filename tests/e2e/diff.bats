@@ -80,7 +80,8 @@ record_puppet() {
 	# shellcheck disable=SC2086
 	diff_json $ALL --fail-on growth=1,leak,oom,new,any,loss,unknown=pass c.mscope d.mscope
 	assert_equal "$(in_diff '[.rows, .findings, .rows_below_noise, .growth]')" '[[],[],0,null]'
-	assert_equal "$(in_diff .verdict[0])" '"Nothing differs."'
+	# A busy machine may make one of them slower, which is said, and is no difference.
+	assert_equal "$(in_diff '.verdict[0] == "Nothing differs." or .time_changes != []')" true
 	# Twice as many frames are twice as many launches and copies, and no more memory.
 	record -o e.mscope -- $(ffmpeg_command 40)
 	diff_json c.mscope e.mscope

@@ -35,6 +35,8 @@ static struct grade grade_of(const struct diff *diff)
 		return (struct grade){ "warn", "No change beyond noise in what was recorded" };
 	if (diff_is_inexact(diff->a) || diff_is_inexact(diff->b))
 		return (struct grade){ "warn", "No change beyond noise, but not all is exact" };
+	if (diff_times_changed(diff))
+		return (struct grade){ "warn", "Nothing but times changed beyond noise" };
 	return (struct grade){ "good", "Nothing changed beyond noise" };
 }
 

@@ -277,7 +277,7 @@ static void put_rows(struct json *json, const struct diff *diff)
 	json_close(json, ']');
 }
 
-/* ---- findings, growth ------------------------------------------------------------------------ */
+/* ---- findings, growth, times ----------------------------------------------------------------- */
 
 static void put_finding(struct json *json, const struct diff *diff, const struct diff_finding *one)
 {
@@ -338,6 +338,30 @@ static void put_growth(struct json *json, const struct diff *diff)
 	json_close(json, '}');
 }
 
+static void put_times(struct json *json, const struct diff *diff)
+{
+	enum diff_time which;
+
+	json_name(json, "time_changes");
+	json_open(json, '[');
+	for (which = 0; which < DIFF_TIMES_COUNT; which++) {
+		const struct diff_time_change change = diff_time_change(diff, which);
+
+		if (!change.pair)
+			continue;
+		json_open(json, '{');
+		put_pair(json, diff, change.pair);
+		json_put_text(json, "of", diff_time_name(which));
+		json_put_text(json, "api",
+			      change.row == MS_NO_ROW ? NULL : probe_at(change.row)->symbol);
+		json_put_u64(json, "a_ns", change.a_ns);
+		json_put_u64(json, "b_ns", change.b_ns);
+		json_put_bool(json, "uncertain", change.uncertain);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 void diff_json(struct string *out, const struct diff *diff)
 {
 	struct json json = { .out = out };
@@ -349,6 +373,7 @@ void diff_json(struct string *out, const struct diff *diff)
 	put_side(&json, "a", diff->a);
 	put_side(&json, "b", diff->b);
 	put_growth(&json, diff);
+	put_times(&json, diff);
 	put_pairs(&json, diff);
 	put_rows(&json, diff);
 	put_findings(&json, diff);

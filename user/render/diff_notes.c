@@ -209,3 +209,30 @@ void diff_notes_append_programs(struct string *out, const struct diff *diff)
 		string_append_format(out, "; so are %zu more", count - 1);
 	string_append_char(out, '.');
 }
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+void diff_notes_append_times(struct string *out, const struct diff *diff)
+{
+	const char *before = " but times, which are not judged: ";
+	enum diff_time which;
+
+	for (which = 0; which < DIFF_TIMES_COUNT; which++) {
+		const struct diff_time_change change = diff_time_change(diff, which);
+
+		if (!change.pair)
+			continue;
+		string_append_format(out, "%s%s%s of ", before,
+				     which == DIFF_TIME_RUN ? "the " : "", diff_time_name(which));
+		diff_append_pair(out, change.pair);
+		string_append_format(out, " took %s in B, %s in A", REPORT_DURATION(change.b_ns),
+				     REPORT_DURATION(change.a_ns));
+		if (change.row != MS_NO_ROW || change.uncertain)
+			string_append_format(
+				out, " (%s%s%s)",
+				change.row == MS_NO_ROW ? "" : probe_at(change.row)->symbol,
+				change.row == MS_NO_ROW || !change.uncertain ? "" : "; ",
+				change.uncertain ? "not exact" : "");
+		before = "; ";
+	}
+}

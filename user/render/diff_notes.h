@@ -37,4 +37,10 @@ void diff_notes_append_site(struct string *out, const struct diff *diff, const s
  */
 void diff_notes_append_programs(struct string *out, const struct diff *diff);
 
+/*
+ * " but times, which are not judged: synchronisations of train (10, now 50) took 636 ms in B, 267
+ * us in A (cuCtxSynchronize)": after words that nothing differs. Nothing if no time did clearly.
+ */
+void diff_notes_append_times(struct string *out, const struct diff *diff);
+
 #endif /* MEMSCOPE_RENDER_DIFF_NOTES_H */

@@ -302,6 +302,7 @@ static void append_no_difference(struct string *out, const struct diff *diff)
 		string_append_text(out, "Nothing differs by more than noise");
 	else
 		string_append_text(out, "Nothing differs");
+	diff_notes_append_times(out, diff);
 	if (diff->below_noise)
 		string_append_format(out, "; %s row%s by less", COUNT(diff->below_noise),
 				     diff->below_noise == 1 ? " differs" : "s differ");

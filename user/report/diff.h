@@ -304,6 +304,31 @@ enum finding_unit diff_rate_unit(enum diff_rate rate);
 /* Whether it is in both, and any of them is not the same. */
 bool diff_rates_differ(const struct diff_pair *pair);
 
+enum diff_time {
+	DIFF_TIME_RUN, /* from the program's start to its end */
+	DIFF_TIME_SYNCS,
+	DIFF_TIME_COPIES,
+	DIFF_TIMES_COUNT,
+};
+
+/* The same work that took clearly more time on one side. */
+struct diff_time_change {
+	const struct diff_pair *pair; /* NULL: there is none */
+	uint16_t row; /* the function that took most of it where it took longer, or MS_NO_ROW */
+	uint64_t a_ns, b_ns;
+	bool uncertain; /* calls were lost, and their times with them */
+};
+
+/*
+ * The largest change of that time among the processes without any row: those that did the same. One
+ * that took longer in B comes before one that took longer in A. A run has to take one and a half
+ * times as long and half a second more, calls twice as long and 100 ms more, and longer than
+ * follows from more launches or (where the sides are no whole runs) a longer recording.
+ */
+struct diff_time_change diff_time_change(const struct diff *diff, enum diff_time which);
+const char *diff_time_name(enum diff_time which);
+bool diff_times_changed(const struct diff *diff);
+
 /* ---- for its parts (model/diff_*.c) ---------------------------------------------------------- */
 
 /* Fills in the pairs: who is who. Returns 0 or -ENOMEM. */
@@ -338,6 +363,9 @@ int diff_add_row(struct diff *diff, struct diff_row *row);
 /* Whether anything of it may be wrong; whether what it holds may be. */
 bool diff_pair_is_uncertain(const struct diff_pair *pair);
 bool diff_pair_lacks_memory(const struct diff_pair *pair);
+
+/* Whether calls of that kind may be missing, or were made before the capture began. */
+bool diff_pair_lacks_calls(const struct diff_pair *pair, enum ms_op op);
 
 /* By function and stack there is only what was seen: not what was before the files begin. */
 bool diff_pair_lacks_beginning(const struct diff_pair *pair);

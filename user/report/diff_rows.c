@@ -20,8 +20,7 @@ static bool side_lacks_calls(const struct diff_process *side, enum ms_op op)
 				 side->recording->coverage.counters.lost[op]);
 }
 
-/* Whether calls of that kind may be missing, or were made before the capture began. */
-static bool lacks_calls(const struct diff_pair *pair, enum ms_op op)
+bool diff_pair_lacks_calls(const struct diff_pair *pair, enum ms_op op)
 {
 	return side_lacks_calls(&pair->a, op) || side_lacks_calls(&pair->b, op);
 }
@@ -288,8 +287,8 @@ static int compare_kernels(struct diff *diff, const struct diff_pair *pair)
 					.device = -1,
 					.kernel = (order <= 0 ? &a.list[i] : &b.list[j])->name,
 					.known = BIT(CALLS),
-					.uncertain = lacks_calls(pair, MS_OP_LAUNCH) ||
-						     lacks_calls(pair, MS_OP_NAME) };
+					.uncertain = diff_pair_lacks_calls(pair, MS_OP_LAUNCH) ||
+						     diff_pair_lacks_calls(pair, MS_OP_NAME) };
 
 		row.a[DIFF_CALLS] = order <= 0 ? a.list[i].launches : 0;
 		row.b[DIFF_CALLS] = order >= 0 ? b.list[j].launches : 0;
@@ -321,7 +320,7 @@ static int compare_copies(struct diff *diff, const struct diff_pair *pair)
 					.device = -1,
 					.direction = direction,
 					.known = BIT(CALLS) | BIT(CALL_BYTES),
-					.uncertain = lacks_calls(pair, MS_OP_COPY) };
+					.uncertain = diff_pair_lacks_calls(pair, MS_OP_COPY) };
 
 		if (pair->a.process)
 			take_total(row.a, &pair->a.process->copies[direction]);
@@ -368,14 +367,14 @@ static int compare_calls(struct diff *diff, const struct diff_pair *pair)
 					.device = -1,
 					.call = call,
 					.known = BIT(CALLS),
-					.uncertain = lacks_calls(pair, ops[call]) };
+					.uncertain = diff_pair_lacks_calls(pair, ops[call]) };
 
 		if (call == DIFF_CALL_GRAPH_LAUNCHES ? pair->no_graph_launches :
 						       !is_captured(pair, ops[call]))
 			continue;
 		/* They travel with what is about memory; once they were lost as launches. */
 		if (call == DIFF_CALL_GRAPH_LAUNCHES)
-			row.uncertain |= lacks_calls(pair, MS_OP_MEMORY);
+			row.uncertain |= diff_pair_lacks_calls(pair, MS_OP_MEMORY);
 		if (call == DIFF_CALL_MEMSETS)
 			row.known |= BIT(CALL_BYTES);
 		take_call(row.a, pair->a.process, call);
@@ -426,7 +425,7 @@ static int compare_failure(struct diff *diff, const struct diff_pair *pair,
 				.row = one->row,
 				.result = one->result,
 				.known = BIT(CALLS),
-				.uncertain = lacks_calls(pair, op) };
+				.uncertain = diff_pair_lacks_calls(pair, op) };
 
 	row.a[DIFF_CALLS] = a ? a->count : 0;
 	row.b[DIFF_CALLS] = b ? b->count : 0;
@@ -551,7 +550,7 @@ bool diff_pair_is_uncertain(const struct diff_pair *pair)
 	if (lacks_memory(pair) || diff_pair_lacks_beginning(pair))
 		return true;
 	for (op = 0; op < MS_OPS_COUNT; op++)
-		if (lacks_calls(pair, op))
+		if (diff_pair_lacks_calls(pair, op))
 			return true;
 	return false;
 }

@@ -140,7 +140,7 @@ of_puppet() {
 		valid report report.json
 		assert_equal "$(jq -c '.recordings[0].lost.left_cgroup' report.json)" "{\"processes\":1,\"pids\":[$MOVED]}"
 		"$MEMSCOPE" report -f md a.mscope > report.txt
-		grep -q "since when puppet ($MOVED) was outside of the cgroup: left while recorded" report.txt
+		grep -q "since when puppet ($MOVED) was outside of what was chosen: left while recorded" report.txt
 		"$MEMSCOPE" export -q -f ndjson -o lines a.mscope
 		assert_equal "$(tail -n 1 lines | jq '.left_cgroup.processes')" 1
 		rm events.jsonl trace.err a.mscope lines puppet.in puppet.out
@@ -172,5 +172,104 @@ of_puppet() {
 	trace_stop
 	wait
 	rmdir "$GROUP"
+	assert_equal "$(of_puppet)" "[true,1,0]"
+}
+
+# A cgroup as docker has it, of a container that runs: sets GROUP, OUTSIDE and ID, and KEEPER, which is in it.
+container_make() {
+	ID=$(printf '%08x' $$ $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM)
+	group_make "$(hierarchies | cut -d ' ' -f 1 | tr -d /)" || return 1
+	PARENT=$GROUP
+	GROUP=$PARENT/docker/$ID
+	mkdir -p "$GROUP"
+	sleep 1000 3>&- 8>&- 9<&- &
+	KEEPER=$!
+	move "$KEEPER" "$GROUP"
+}
+
+container_end() {
+	kill "$KEEPER"
+	wait "$KEEPER" || true
+	rmdir "$GROUP" "$PARENT/docker" "$PARENT"
+}
+
+of_recorded() {
+	"$MEMSCOPE" report -q --json a.mscope > report.json
+	valid report report.json
+	jq -c "[.recordings[0].processes[] | select(.pid == $MOVED) | .unknown.was_running, .spaces[0].allocs, .spaces[0].frees]" report.json
+}
+
+@test "record --container: a process that is moved there is recorded from then on, as one that was running" {
+	container_make || skip "cgroups cannot be made here"
+	moved_start
+	puppet alloc 4096
+	tool_start record RECORD_PID -o a.mscope --container "$ID"
+	# It is refused at first: nothing is to be left of that.
+	puppet alloc 4096
+	wait_for 'grep -q "process $MOVED is not traced" record.err'
+	move "$MOVED" "$GROUP"
+	wait_for 'grep -q "process $MOVED: its calls are recorded" record.err'
+	puppet alloc 4096
+	puppet free
+	puppet_end
+	sleep 0.3
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	container_end
+	assert_equal "$(of_recorded)" "[true,1,1]"
+	assert_equal "$(jq -c '.recordings[0].lost.left_cgroup' report.json)" '{"processes":0,"pids":[]}'
+}
+
+@test "record --container: a process that leaves it is recorded on, and that is said" {
+	container_make || skip "cgroups cannot be made here"
+	puppet_start
+	MOVED=$PUPPET_PID
+	move "$MOVED" "$GROUP"
+	puppet load
+	puppet init
+	tool_start record RECORD_PID -o a.mscope --container "$ID"
+	wait_for 'grep -q "process $MOVED: its calls are recorded" record.err'
+	puppet alloc 4096
+	move "$MOVED" "$OUTSIDE"
+	puppet alloc 4096
+	puppet free
+	kill -INT "$RECORD_PID"
+	tool_wait record RECORD_PID
+	puppet_end
+	container_end
+	assert_equal "$(of_recorded)" "[true,2,1]"
+	assert_equal "$(jq -c '.recordings[0].lost.left_cgroup' report.json)" "{\"processes\":1,\"pids\":[$MOVED]}"
+	grep "warning: 1 process left what was chosen while it was traced, and was traced on all the same (pid $MOVED)" \
+		record.err
+	"$MEMSCOPE" report -f md a.mscope > report.txt
+	grep -q "since when puppet ($MOVED) was outside of what was chosen: left while recorded" report.txt
+}
+
+# More than are remembered one by one.
+@test "trace --container: many that are moved while the tool cannot look are found" {
+	local pids=() i
+
+	container_make || skip "cgroups cannot be made here"
+	moved_start
+	for ((i = 0; i < 80; i++)); do
+		sleep 60 3>&- 8>&- 9<&- &
+		pids+=($!)
+	done
+	trace_start --container "$ID"
+	puppet alloc 4096
+	wait_for 'grep -q "process $MOVED is not traced" trace.err'
+	kill -STOP "$TRACE_PID"
+	for i in "${pids[@]}" "$MOVED"; do
+		move "$i" "$GROUP"
+	done
+	kill -CONT "$TRACE_PID"
+	is_traced
+	puppet alloc 4096
+	puppet_end
+	kill "${pids[@]}"
+	sleep 0.3
+	trace_stop
+	wait "${pids[@]}" || true
+	container_end
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }

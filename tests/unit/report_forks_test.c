@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What a report says of children that were not recorded and may have used CUDA, and of processes
- * that were recorded after they had left the cgroup that was asked for.
+ * that were recorded after they had left the cgroup that was chosen.
  */
 #include "reported.h"
 
@@ -62,12 +62,14 @@ static void test_those_that_have_left(void **state)
 	report_dump_read(&dump, &reader);
 	report_md(&md, &reader.report, false, true);
 	report_json(&json, &reader.report);
-	assert_has(&md,
-		   "Nothing was lost: the numbers of the recorded processes are exact; 3 of them"
-		   " were outside of the cgroup at the end, and in these numbers all the same.");
-	assert_has(&md,
-		   "* since when 3 processes were outside of the cgroup: left while recorded, and"
-		   " recorded to the end all the same (pids 1000, 7, 8)");
+	assert_has(
+		&md,
+		"Nothing was lost: the numbers of the recorded processes are exact; 3 of them"
+		" were outside of what was chosen at the end, and in these numbers all the same.");
+	assert_has(
+		&md,
+		"* since when 3 processes were outside of what was chosen: left while recorded, and"
+		" recorded to the end all the same (pids 1000, 7, 8)");
 	assert_has(&json, "\"left_cgroup\":{\"processes\":3,\"pids\":[1000,7,8]}");
 	assert_true(report_all_is_exact(&reader.report));
 	string_fini(&md);

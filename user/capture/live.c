@@ -481,7 +481,7 @@ static int open_programs(struct live *live)
 	live->in_files = live_wants_files(live, strategy);
 	if (live->in_files && scope_is_open(&live->options.scope))
 		options.admits = live->options.scope.all ? MS_ADMITS_ALL : MS_ADMITS_CGROUP;
-	options.moves = live->options.scope.cgroup;
+	options.moves = live_wants_moves(live);
 	options.cgroup_fd = live->cgroup_fd;
 	log_debug("attach strategy: %s", strategy_name(strategy));
 	err = programs_open(&live->programs, &options);

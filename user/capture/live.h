@@ -167,7 +167,10 @@ size_t live_untraced(const struct live *live);
 /* Children so far that are not traced and have the driver from a target. */
 const struct untraced_forks *live_untraced_forks(struct live *live);
 
-/* Targets so far that have left the cgroup that was asked for; NULL: none was. */
+/*
+ * Targets so far that have left the cgroup, container, pod or namespace that was chosen; NULL: none
+ * was.
+ */
 const struct cgroup_leavers *live_cgroup_leavers(const struct live *live);
 
 /* How many targets had mapped a CUDA library that could not be opened. */

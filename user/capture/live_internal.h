@@ -196,9 +196,11 @@ void live_warn_untraced_before(struct live *live);
 void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
 
 /*
- * live_moves.c: a process has been moved to another cgroup. take: returns live->err. look: at those
+ * live_moves.c: a process has been moved to another cgroup. wants: whether that matters to who is
+ * traced. take: returns live->err. look: at those
  * of which it has heard, which may be let in unless the capture is stopping.
  */
+bool live_wants_moves(const struct live *live);
 int live_moves_take(struct live *live, const struct ms_event *move);
 void live_moves_look(struct live *live);
 
@@ -336,8 +338,11 @@ bool live_admit_mapped(struct live *live, pid_t pid, const struct proc_mapping *
 int live_open_scope(struct live *live);
 /* ... and later, where nothing gives notice. */
 void live_search_scope(struct live *live);
-/* The same for one process. */
-void live_search_process(struct live *live, pid_t pid);
+/* Of one process that has been moved, or of all: asks again of those that were refused, too. */
+void live_search_moved(struct live *live, pid_t pid);
+void live_search_all_moved(struct live *live);
+/* Whether what includes it as a target does so no more, by where it is. */
+bool live_has_left(struct live *live, const struct target *target);
 void live_close_scope(struct live *live);
 
 /* ---- live_targets.c ---- */

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Processes that are moved from one cgroup to another while those of one are traced. One that is
- * moved there is traced from then on, as one that was running. One that leaves stays a target, so
- * that what becomes of its memory is seen, and is told of.
+ * Processes that are moved from one cgroup to another while those of one are traced, or of one
+ * container, pod or namespace. One that is moved there is traced from then on, as one that was
+ * running. One that leaves stays a target, so that what becomes of its memory is seen, and is told
+ * of.
  */
 #include "base/log.h"
 #include "capture/live_internal.h"
 #include "capture/targets/scope.h"
+
+bool live_wants_moves(const struct live *live)
+{
+	const struct process_selection *selection = live->options.scope.selection;
+
+	return live->options.scope.cgroup ||
+	       (selection && (selection->cgroup || selection->container || selection->pod ||
+			      selection->namespace));
+}
 
 int live_moves_take(struct live *live, const struct ms_event *move)
 {
@@ -23,10 +33,10 @@ int live_moves_take(struct live *live, const struct ms_event *move)
 /* With -f, children are traced in whichever cgroup they are. */
 static void look_at_target(struct live *live, struct target *target)
 {
-	if (target->left || target->named || live->options.follow ||
-	    scope_includes(&live->options.scope, target->pid) || target_is_gone(target))
+	if (target->left || target->named || live->options.follow || !live_has_left(live, target) ||
+	    target_is_gone(target))
 		return;
-	log_debug("process %d (%s) has left the cgroup: it is traced on", target->pid,
+	log_debug("process %d (%s) has left what was chosen: it is traced on", target->pid,
 		  target->comm);
 	target->left = true;
 	cgroup_leavers_add(&live->moves.left, (uint32_t)target->pid);
@@ -39,7 +49,7 @@ static void look_at(struct live *live, pid_t pid)
 	if (target)
 		look_at_target(live, target);
 	else if (!live->stopping)
-		live_search_process(live, pid);
+		live_search_moved(live, pid);
 }
 
 static void look_at_all(struct live *live)
@@ -49,7 +59,7 @@ static void look_at_all(struct live *live)
 	for (i = 0; i < live->targets.count; i++)
 		look_at_target(live, live->targets.targets[i]);
 	if (!live->stopping)
-		live_search_scope(live);
+		live_search_all_moved(live);
 }
 
 void live_moves_look(struct live *live)
@@ -69,5 +79,5 @@ void live_moves_look(struct live *live)
 
 const struct cgroup_leavers *live_cgroup_leavers(const struct live *live)
 {
-	return live->options.scope.cgroup ? &live->moves.left : NULL;
+	return live_wants_moves(live) ? &live->moves.left : NULL;
 }

@@ -73,7 +73,8 @@ static int ask_policy(struct live *live, pid_t pid, uint64_t start_ns, bool *den
 }
 
 /* Whether it is none of those who were asked for: by what its identity would say in a recording. */
-static int ask_selection(struct live *live, pid_t pid, uint64_t start_ns, bool *denied)
+static int ask_selection(struct live *live, pid_t pid, uint64_t start_ns,
+			 const struct process_selection *selection, bool *denied)
 {
 	const struct ms_event event = { .ts_ns = clock_monotonic_ns(),
 					.pid = (uint32_t)pid,
@@ -92,7 +93,7 @@ static int ask_selection(struct live *live, pid_t pid, uint64_t start_ns, bool *
 		memcpy(comm, info.comm, sizeof(info.comm));
 	else if (who)
 		snprintf(comm, sizeof(comm), "%.*s", MS_COMM_BYTES - 1, who->comm);
-	*denied = !process_selection_fits(live->options.scope.selection, &identity, comm, comm);
+	*denied = !process_selection_fits(selection, &identity, comm, comm);
 	return 0;
 }
 
@@ -104,8 +105,24 @@ static int ask(struct live *live, pid_t pid, uint64_t start_ns, bool selects, bo
 	if (live->options.scope.policy)
 		err = ask_policy(live, pid, start_ns, denied);
 	if (!err && !*denied && selects)
-		err = ask_selection(live, pid, start_ns, denied);
+		err = ask_selection(live, pid, start_ns, live->options.scope.selection, denied);
 	return err;
+}
+
+bool live_has_left(struct live *live, const struct target *target)
+{
+	const struct scope *scope = &live->options.scope;
+	struct process_selection places;
+	bool denied;
+
+	if (!scope_includes(scope, target->pid))
+		return true;
+	if (!scope->selection)
+		return false;
+	/* It may have become another user, or have another name. */
+	places = *scope->selection;
+	places.user = places.comm = NULL;
+	return !ask_selection(live, target->pid, target->start_ns, &places, &denied) && denied;
 }
 
 static bool is_answer(const struct live_answer *answer, pid_t pid, const struct proc_info *info,
@@ -420,10 +437,73 @@ void live_search_scope(struct live *live)
 		scope_search(&live->options.scope, &live->targets, admit_later, live);
 }
 
-void live_search_process(struct live *live, pid_t pid)
+/* It may have called before, which was not recorded. */
+static void trace_moved(struct live *live, pid_t pid)
 {
-	if (scope_includes(&live->options.scope, pid))
+	const struct live_newcomer newcomer = { .pid = pid,
+						.if_late = MS_ATTACH_RUNNING,
+						.level = LOG_DEBUG,
+						.has_called = true,
+						.is_unheard = true };
+	struct target *target;
+	int err;
+
+	/* From its first call on, it is let in. */
+	if (!scope_uses(&live->options.scope, &live->targets, pid)) {
+		programs_set_target(live->programs, pid, 0);
+		return;
+	}
+	err = live_add_target(live, &newcomer, &target);
+	if (!err)
+		live_feed_attach(live, target);
+	else if (err != -ESRCH)
+		log_warning("process %d is not traced: %s", pid, strerror(-err));
+}
+
+static void ask_moved_again(struct live *live, pid_t pid, uint64_t value)
+{
+	struct proc_info info;
+
+	if (value & SHOWN_ENDED || proc_read(pid, &info) || info.start_ns != began_of(value))
+		return;
+	map_remove(&live->denied, (uint64_t)pid);
+	if (live_denies(live, pid, info.start_ns))
+		map_set(&live->denied, (uint64_t)pid, value);
+	else if (value & WAS_TARGET)
+		trace_again(live, pid, info.start_ns, 0);
+	else
+		trace_moved(live, pid);
+}
+
+void live_search_moved(struct live *live, pid_t pid)
+{
+	const uint64_t *denied = map_get(&live->denied, (uint64_t)pid);
+
+	live->answers[(size_t)pid % LIVE_ANSWERS] = (struct live_answer){ 0 };
+	if (!scope_includes(&live->options.scope, pid))
+		return;
+	if (denied)
+		ask_moved_again(live, pid, *denied);
+	else
 		admit_child(pid, live);
+}
+
+void live_search_all_moved(struct live *live)
+{
+	struct map denied = live->denied;
+	size_t i;
+
+	memset(live->answers, 0, sizeof(live->answers));
+	live->denied = (struct map){ 0 };
+	for (i = 0; i < denied.capacity; i++)
+		if (map_is_used(&denied, i))
+			map_set(&live->denied, map_key_at(&denied, i), denied.slots[i].value);
+	/* Each may have the rings read, which changes who is denied. */
+	for (i = 0; i < denied.capacity; i++)
+		if (map_is_used(&denied, i) && map_get(&live->denied, map_key_at(&denied, i)))
+			live_search_moved(live, (pid_t)map_key_at(&denied, i));
+	map_fini(&denied);
+	live_search_scope(live);
 }
 
 int live_open_scope(struct live *live)

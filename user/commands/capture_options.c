@@ -239,7 +239,7 @@ static void tell_forks(const struct untraced_forks *forks)
 	}
 }
 
-static void tell_leavers(const struct cgroup_leavers *leavers)
+static void tell_leavers(const struct cgroup_leavers *leavers, const char *where)
 {
 	const bool one = leavers && leavers->count == 1;
 	struct string pids = { 0 };
@@ -247,9 +247,8 @@ static void tell_leavers(const struct cgroup_leavers *leavers)
 	if (!leavers || !leavers->count)
 		return;
 	cgroup_leavers_append_pids(&pids, leavers);
-	log_warning("%llu process%s left the cgroup while %s traced, and %s traced on all the same"
-		    " (%.*s)",
-		    (unsigned long long)leavers->count, one ? "" : "es",
+	log_warning("%llu process%s left %s while %s traced, and %s traced on all the same (%.*s)",
+		    (unsigned long long)leavers->count, one ? "" : "es", where,
 		    one ? "it was" : "they were", one ? "was" : "were",
 		    pids.length ? (int)pids.length : 0, pids.length ? pids.bytes : "");
 	string_fini(&pids);
@@ -271,7 +270,8 @@ int capture_options_tell_blindness(const struct capture_options *capture, struct
 			    missed, missed == 1 ? "" : "es", missed == 1 ? "it" : "they",
 			    selection->follow || selection->command ? live_late_cure(live) : "");
 	tell_forks(live_untraced_forks(live));
-	tell_leavers(live_cgroup_leavers(live));
+	tell_leavers(live_cgroup_leavers(live),
+		     process_selection_is_some(&selection->who) ? "what was chosen" : "the cgroup");
 	/* Calls were seen of a program that was gone too soon for its mappings to be looked at. */
 	if (live_saw_library(live) || losses->seen)
 		return 0;

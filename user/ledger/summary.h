@@ -36,7 +36,7 @@ struct summary {
 	uint64_t untraced;         /* at least so many descendants used CUDA and were not traced */
 	bool untraced_known;
 	const struct untraced_forks *forks; /* children that may have; NULL: not known */
-	/* Processes traced on outside of the cgroup; NULL: not known, or none was given. */
+	/* Processes traced on outside of what was chosen; NULL: not known, or none was given. */
 	const struct cgroup_leavers *leavers;
 	const struct call_sites *call_sites; /* of report/; NULL: no stacks were taken */
 	uint32_t stack_ops;                  /* bit set of enum ms_op: whose stacks were taken */

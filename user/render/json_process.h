@@ -40,7 +40,7 @@ void json_process_splits(struct json *json, const struct process *process);
 /* Children that may have used CUDA and were not traced, as "untraced_forks"; NULL: not known. */
 void json_untraced_forks(struct json *json, const struct untraced_forks *forks);
 
-/* Processes that were traced on outside of the cgroup, as "left_cgroup"; NULL: not known. */
+/* Processes that were traced on outside of what was chosen, as "left_cgroup"; NULL: not known. */
 void json_left_cgroup(struct json *json, const struct cgroup_leavers *leavers);
 
 #endif /* MEMSCOPE_RENDER_JSON_PROCESS_H */

@@ -55,8 +55,9 @@ static void append_leavers(struct string *out, const struct report_recording *re
 		string_append_format(out, "%s process%s", REPORT_COUNT(leavers->count),
 				     leavers->count == 1 ? "" : "es");
 	string_append_text(out, leavers->count == 1 ? " was" : " were");
-	string_append_text(out, " outside of the cgroup: left while recorded, and recorded to the"
-				" end all the same (");
+	string_append_text(out,
+			   " outside of what was chosen: left while recorded, and recorded to the"
+			   " end all the same (");
 	cgroup_leavers_append_pids(out, leavers);
 	string_append_text(out, ")\n");
 }

@@ -186,10 +186,11 @@ static void append_unknown(struct string *out, const struct lacks *lacks)
 				     " is not known",
 				     (ull)lacks->forks, lacks->forks == 1 ? "" : "ren");
 	if (lacks->leavers)
-		string_append_format(out,
-				     "; %llu of them %s outside of the cgroup at the end, and in"
-				     " these numbers all the same",
-				     (ull)lacks->leavers, lacks->leavers == 1 ? "was" : "were");
+		string_append_format(
+			out,
+			"; %llu of them %s outside of what was chosen at the end, and in"
+			" these numbers all the same",
+			(ull)lacks->leavers, lacks->leavers == 1 ? "was" : "were");
 	string_append_char(out, '.');
 }
 

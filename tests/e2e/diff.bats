@@ -162,7 +162,7 @@ PYTHON
 	assert_equal "$(jq -c '[.findings[] | select(.rule == "leak-growth") | [.worse, .bytes_a, .bytes_b]]' worse.json)" \
 		"[[true,$((120 << 20)),$((600 << 20))]]"
 	run -0 --separate-stderr "$MEMSCOPE" diff --fail-on "leak>=low" leak.mscope leak.mscope
-	[[ $stderr == *'--fail-on leak>=low: what B has of this kind, A has, too, and B not twice as much, so it is not counted: '*' in A, '*' in B; write growth=10M '* ]]
+	[[ $stderr == *'--fail-on leak>=low: what B has of this kind, A has, too, and B not twice as much (for the same time and launches), so it is not counted: '*' in A, '*' in B; write growth=10M '* ]]
 }
 
 @test "one new kernel, one new failure: no threshold hides what is new" {

@@ -85,7 +85,9 @@ void diff_append_in_both(struct string *out, const struct gate_condition *condit
 	if (!diff_gate_in_both(condition, diff, &sides))
 		return;
 	string_append_format(out, "what B has of this kind, A has, too%s, so it is not counted: ",
-			     is_about_leaks(condition) ? ", and B not twice as much" : "");
+			     is_about_leaks(condition) ?
+				     ", and B not twice as much (for the same time and launches)" :
+				     "");
 	if (sides.bytes_a || sides.bytes_b)
 		string_append_format(out, "%s in A, %s in B", REPORT_SIZE(sides.bytes_a),
 				     REPORT_SIZE(sides.bytes_b));

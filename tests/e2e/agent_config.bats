@@ -51,6 +51,9 @@ CONFIG
 	run env MEMSCOPE_STATEDIR=/x "$MEMSCOPE" agent --check-config
 	assert_equal "$status" 2
 	[[ "$output" == *"the environment variable MEMSCOPE_STATEDIR sets nothing; did you mean MEMSCOPE_STATE_DIR?" ]]
+	run env MEMSCOPE_deny=comm=x "$MEMSCOPE" agent --check-config
+	assert_equal "$status" 2
+	[[ "$output" == *"the environment variable MEMSCOPE_deny sets nothing; did you mean MEMSCOPE_DENY?" ]]
 	run env MEMSCOPE_STATEDIR=/x "$MEMSCOPE" agent --lenient --check-config
 	assert_equal "$status" 0
 	[[ "$output" == *"warning: the environment variable MEMSCOPE_STATEDIR sets nothing"* ]]

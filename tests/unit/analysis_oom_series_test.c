@@ -75,6 +75,13 @@ static void load(struct run *run)
 	}
 }
 
+/* The blocks go on until the last moment, and what fails is another one. */
+static void run_loads_and_asks_for_more(struct run *run)
+{
+	load(run);
+	fail_alloc(run, 8 * BLOCK);
+}
+
 static void run_model(struct run *run)
 {
 	load(run);
@@ -188,6 +195,7 @@ static const struct {
 	{ { "keeps all", run_keeps, { { FINDING_OOM, M, BLOCK } }, 1 }, OOM_STEADY, BLOCKS, true, true },
 	{ { "keeps all, no stacks, idle", run_keeps_idle, { { FINDING_OOM, M, BLOCK } }, 1 }, OOM_STEADY, BLOCKS, false, false },
 	{ { "keeps all, beside other memory", run_keeps_beside, { { FINDING_OOM, M, BLOCK } }, 1 }, OOM_STEADY, BLOCKS, true, true },
+	{ { "loads and asks for more", run_loads_and_asks_for_more, { { FINDING_OOM, L, 8 * BLOCK } }, 1 }, OOM_FULL, BLOCKS, true, false },
 	{ { "model", run_model, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_FULL, BLOCKS, true, true },
 	{ { "levels off", run_levels_off, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_FULL, BLOCKS + 10, true, true },
 	{ { "stops", run_stops, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_FULL, BLOCKS, true, true },

@@ -190,6 +190,10 @@ bool oom_series_is_steady(const struct analysis_oom *oom, const struct analysis_
 	const struct oom_series *series = &oom->series;
 	size_t i;
 
+	/* What loads a program is often made at once, and then something else is asked for. */
+	if (!series->launched &&
+	    usage_size_class(oom->requested_bytes) != usage_size_class(series->block_bytes))
+		return false;
 	if (!series->live.count || series->frees ||
 	    oom->figures_ts_ns - series->first_ns < options->steady_ns)
 		return false;

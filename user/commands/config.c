@@ -248,6 +248,19 @@ static void take_variables(struct config *config)
 	string_fini(&variable);
 }
 
+/* Whether the entry is of the variable that the setting has. */
+static bool is_variable_of(const char *entry, const char *setting)
+{
+	struct string variable = { 0 };
+	bool is;
+
+	append_variable(&variable, setting);
+	is = !variable.failed && strcspn(entry, "=") == variable.length &&
+	     !memcmp(entry, variable.bytes, variable.length);
+	string_fini(&variable);
+	return is;
+}
+
 /* "MEMSCOPE_STATE_DIR=/x": "state-dir". Returns whether it may be one of the variables. */
 static bool setting_of(const char *entry, char *name, size_t room)
 {
@@ -287,11 +300,16 @@ int config_take_environment(struct config *config)
 	take_variables(config);
 	for (entry = environ; entry && *entry && !err; entry++) {
 		const char *nearest;
+		size_t place;
 
-		if (!setting_of(*entry, name, sizeof(name)) || find(config, name) != SIZE_MAX)
+		if (!setting_of(*entry, name, sizeof(name)))
 			continue;
-		nearest = nearest_to(config, name);
-		if (nearest)
+		place = find(config, name);
+		/* --config has a variable, too, and what is only a flag has none. */
+		nearest = place == SIZE_MAX ? nearest_to(config, name) : name;
+		if (place != SIZE_MAX && !config->values[place].can_be_set)
+			continue;
+		if (nearest && !is_variable_of(*entry, nearest))
 			err = refuse_variable(config, *entry, nearest);
 	}
 	return err;

@@ -139,17 +139,33 @@ static bool is_beyond(const struct diff *diff, const struct diff_finding *findin
 	       diff_is_beyond(&diff->options, FINDING_COUNT, finding->count_a, finding->count_b);
 }
 
+/* Left behind, as a leak's finding says first; 0: it does not say. */
+static uint64_t blocks_of(const struct finding *finding)
+{
+	return finding->evidence_count && finding->evidence[0].unit == FINDING_COUNT ?
+		       finding->evidence[0].value :
+		       0;
+}
+
+/* How much A works is told by its launches if it launched something for each block. */
+static unsigned __int128 due_by_work(const struct diff_finding *finding)
+{
+	const struct process *a = finding->pair->a.process, *b = finding->pair->b.process;
+
+	if (!a || !b || !a->launches || a->launches < blocks_of(finding->a))
+		return 0;
+	return (unsigned __int128)finding->bytes_a * b->launches / a->launches;
+}
+
 /* What A would have of it, had it done as much as B, and for as long. */
 static unsigned __int128 due_bytes(const struct diff_finding *finding)
 {
 	const struct diff_process *a = &finding->pair->a, *b = &finding->pair->b;
-	unsigned __int128 due = finding->bytes_a, by_work = 0;
+	const unsigned __int128 by_work = due_by_work(finding);
+	unsigned __int128 due = finding->bytes_a;
 
 	if (a->length_ns && b->length_ns > a->length_ns)
 		due = due * b->length_ns / a->length_ns;
-	if (a->process && b->process && a->process->launches)
-		by_work = (unsigned __int128)finding->bytes_a * b->process->launches /
-			  a->process->launches;
 	return by_work > due ? by_work : due;
 }
 

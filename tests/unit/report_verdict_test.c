@@ -85,6 +85,37 @@ static void test_an_absurd_request_does_not_lead(void **state)
 	done(&reader);
 }
 
+/* A ring still has the failure before, for which there is another bundle. */
+static void test_a_bundle_begins_with_what_it_was_written_for(void **state)
+{
+	union record other = refused(100 * MIB), ended = record_exit(0);
+	struct report_recording *recording;
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(alloc("cuMemAlloc_v2", 0x100000000, 64 * MIB));
+	add(refused(200 * MIB));
+	add(record_exit(1 << 8));
+	other.event.pid = other.event.tid = ended.event.pid = ended.event.tid = 200;
+	add(other);
+	add(ended);
+	reader = end();
+	recording = reader.report.recordings[0];
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "cuMemAlloc_v2(200 MiB) in process (100) failed");
+	assert_int_equal(report_gravest_oom(recording), 0);
+	verdict_fini(&verdict);
+	free(recording->coverage.reason);
+	recording->coverage.reason = strdup("oom");
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "cuMemAlloc_v2(100 MiB) in process (200) failed");
+	assert_int_equal(report_gravest_oom(recording), 1);
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 /* It leads if there is no other. */
 static void test_an_absurd_request_alone(void **state)
 {
@@ -472,6 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_absurd_request_does_not_lead),
+		cmocka_unit_test(test_a_bundle_begins_with_what_it_was_written_for),
 		cmocka_unit_test(test_an_absurd_request_alone),
 		cmocka_unit_test(test_what_grew_is_named_if_nothing_explains_a_failure),
 		cmocka_unit_test(test_what_recurs_is_said_once),

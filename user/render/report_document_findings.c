@@ -364,9 +364,10 @@ void report_document_oom_moments(struct document *document,
 			     ": who held most then is below, in Failure 1%s. All of %s:"
 			     " memscope-bpf report --at ",
 			     recording->ooms_count > 1 ? " and so on" : "",
-			     recording->ooms_count == 1 ? "that moment" :
-			     gravest                    ? "the gravest" :
-							  "the first one");
+			     recording->ooms_count == 1   ? "that moment" :
+			     report_is_for_oom(recording) ? "the one that this was written for" :
+			     gravest                      ? "the gravest" :
+							    "the first one");
 	append_at(text, recording, recording->ooms[gravest]->last_ts_ns);
 	append_files(document, &recording->coverage);
 	document_paragraph(document);

@@ -263,11 +263,20 @@ int report_ooms_finish(struct report_recording *recording);
 /* Completes recording->groups, after findings and failures. */
 void report_groups_finish(struct report_recording *recording);
 
-/* What is graver than all else that was found: among notes, or what is none. NULL: nothing. */
+/* Whether it is a bundle that was written because memory ran out. */
+bool report_is_for_oom(const struct report_recording *recording);
+
+/*
+ * What is graver than all else that was found: among notes, or what is none. NULL: nothing. Of such
+ * a bundle, it is the failure that it was written for.
+ */
 const struct finding *report_gravest(const struct report *report, bool notes,
 				     const struct report_recording **where);
 
-/* Which of the recording's failures is the gravest: the first of those that count most. */
+/*
+ * Which of the recording's failures is the gravest: the first of those that count most, or what a
+ * bundle was written for.
+ */
 size_t report_gravest_oom(const struct report_recording *recording);
 
 /* Sets the finding's stack, and how much of it is from there. */

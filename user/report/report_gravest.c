@@ -4,6 +4,49 @@
  */
 #include "report/report.h"
 
+#include <string.h>
+
+/* ---- what a bundle was written for ----------------------------------------------------------- */
+
+bool report_is_for_oom(const struct report_recording *recording)
+{
+	const char *reason = recording->coverage.reason;
+
+	return reason && !strcmp(reason, "oom") && recording->ooms_count;
+}
+
+static bool is_newer(const struct analysis_oom *a, const struct analysis_oom *b)
+{
+	const bool open_a = a->request.outcome == OOM_OPEN, open_b = b->request.outcome == OOM_OPEN;
+
+	return open_a != open_b ? open_b : a->last_ts_ns >= b->last_ts_ns;
+}
+
+/* It is written as soon as it is known how a failure ended: the last of those. */
+static size_t newest_oom(const struct report_recording *recording)
+{
+	size_t newest = 0, i;
+
+	for (i = 1; i < recording->ooms_count; i++)
+		if (is_newer(recording->ooms[i], recording->ooms[newest]))
+			newest = i;
+	return newest;
+}
+
+static bool is_what_for(const struct report_recording *recording, const struct finding *finding)
+{
+	const struct analysis_oom *ooms;
+	size_t count;
+
+	if (finding->rule != FINDING_OOM || !report_is_for_oom(recording))
+		return false;
+	ooms = analysis_ooms(recording->analysis, &count);
+	return finding->oom < count &&
+	       &ooms[finding->oom] == recording->ooms[newest_oom(recording)];
+}
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
 static bool is_note(const struct finding *finding)
 {
 	return finding_topic_of(finding->rule) == FINDING_TOPIC_NOTE;
@@ -53,16 +96,24 @@ const struct finding *report_gravest(const struct report *report, bool notes,
 				     const struct report_recording **where)
 {
 	const struct finding *found = NULL;
+	bool found_is_what_for = false;
 	size_t i, j;
 
 	for (i = 0; i < report->count; i++) {
-		for (j = 0; j < report->recordings[i]->findings_count; j++) {
-			const struct finding *finding = report->recordings[i]->findings[j].finding;
+		const struct report_recording *recording = report->recordings[i];
 
-			if (is_note(finding) != notes || (found && !is_graver(finding, found)))
+		for (j = 0; j < recording->findings_count; j++) {
+			const struct finding *finding = recording->findings[j].finding;
+			const bool what_for = is_what_for(recording, finding);
+
+			if (is_note(finding) != notes)
+				continue;
+			if (found && (what_for != found_is_what_for ? found_is_what_for :
+								      !is_graver(finding, found)))
 				continue;
 			found = finding;
-			*where = report->recordings[i];
+			found_is_what_for = what_for;
+			*where = recording;
 		}
 	}
 	return found;
@@ -82,6 +133,8 @@ size_t report_gravest_oom(const struct report_recording *recording)
 {
 	size_t found = 0, i;
 
+	if (report_is_for_oom(recording))
+		return newest_oom(recording);
 	for (i = 1; i < recording->ooms_count; i++)
 		if (rank_of_oom(recording->ooms[i]) < rank_of_oom(recording->ooms[found]))
 			found = i;

@@ -29,7 +29,11 @@ static int set_oom(struct report_time *time, const struct report_recording *whol
 	if (count > 1 && !time->number)
 		log_warning("%s: memory ran out %zu times; failure %zu, %s, is taken (oom:1 to"
 			    " oom:%zu choose one)",
-			    path, count, place + 1, place ? "the gravest" : "the first", count);
+			    path, count, place + 1,
+			    report_is_for_oom(whole) ? "which this was written for" :
+			    place                    ? "the gravest" :
+						       "the first",
+			    count);
 	time->ns = whole->ooms[place]->last_ts_ns;
 	return 0;
 }

@@ -353,6 +353,10 @@ void report_append_oom_cause(struct string *out, const struct report_recording *
 		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
 	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count)
 		string_append_format(out, ": it held %s", REPORT_SIZE(oom->own.bytes));
+	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count &&
+	    oom->requested_bytes)
+		string_append_format(out, ", and asked for %s more",
+				     REPORT_SIZE(oom->requested_bytes));
 	if (is_about_series(oom)) {
 		string_append_text(out, oom->cause == OOM_LEAK ? "; it" : ": it");
 		report_append_oom_series(out, recording, oom);

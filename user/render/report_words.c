@@ -369,8 +369,10 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	const char *stacks;
 	struct string *out;
 
-	/* What may well be nothing needs no haste. */
-	if (!finding || finding->confidence == FINDING_LOW ||
+	/* What may well be nothing needs no haste; a failure is something, whatever its cause. */
+	if (!finding ||
+	    (finding->confidence == FINDING_LOW &&
+	     (finding->rule != FINDING_OOM || finding_ended_well(finding))) ||
 	    (!suggestion && (!oom || !oom->remedies_count)))
 		return;
 	out = verdict_sentence(verdict);

@@ -116,6 +116,36 @@ static void test_a_bundle_begins_with_what_it_was_written_for(void **state)
 	done(&reader);
 }
 
+static void assert_advice(bool beside_another, const char *expected)
+{
+	union record other = record_process(MS_TYPE_ATTACH, "other", MS_ATTACH_RUNNING);
+	struct report_reader reader;
+	struct verdict verdict;
+
+	begin();
+	other.event.pid = other.event.tid = 200;
+	if (beside_another)
+		add(other);
+	add(alloc("cuMemAlloc_v2", 0x100000000, MIB));
+	add(record_from(76 * MIB, alloc("cuMemGetInfo_v2", 0, 1024 * MIB)));
+	add(refused(200 * MIB));
+	add(record_exit(1 << 8));
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "Cause: unexplained");
+	assert_says(&verdict, 1, expected);
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
+/* Whoever recorded all processes is not told to do so. */
+static void test_who_was_there_before_may_hold_it(void **state)
+{
+	(void)state;
+	assert_advice(false, "look for processes that were not recorded");
+	assert_advice(true, "processes that ran before they were recorded may hold it");
+}
+
 /* It leads if there is no other. */
 static void test_an_absurd_request_alone(void **state)
 {
@@ -504,6 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_absurd_request_does_not_lead),
 		cmocka_unit_test(test_a_bundle_begins_with_what_it_was_written_for),
+		cmocka_unit_test(test_who_was_there_before_may_hold_it),
 		cmocka_unit_test(test_an_absurd_request_alone),
 		cmocka_unit_test(test_what_grew_is_named_if_nothing_explains_a_failure),
 		cmocka_unit_test(test_what_recurs_is_said_once),

@@ -122,11 +122,32 @@ static const char *cached_suggestion(const struct report_recording *recording,
 	       " that.";
 }
 
+/* Whether another process ran already, and may hold what is in no account. */
+static bool has_earlier_process(const struct report_recording *recording,
+				const struct analysis_oom *oom)
+{
+	size_t i;
+
+	for (i = 0; i < recording->state->processes_count; i++) {
+		const struct process *process = recording->state->processes[i];
+
+		if (process->was_running &&
+		    (process->pid != oom->pid || process->start_ns != oom->start_ns))
+			return true;
+	}
+	return false;
+}
+
 static const char *suggestion_of_oom(const struct report_recording *recording,
 				     const struct analysis_oom *oom)
 {
-	return oom->cause == OOM_CACHED ? cached_suggestion(recording, oom) :
-					  cause_suggestion(oom->cause);
+	if (oom->cause == OOM_CACHED)
+		return cached_suggestion(recording, oom);
+	if (oom->cause == OOM_UNEXPLAINED && has_earlier_process(recording, oom))
+		return "Most of what is in use is in no account, and processes that ran before they"
+		       " were recorded may hold it: nvidia-smi or memscope-bpf who says how much;"
+		       " recorded from their beginning, their memory is in the account, too.";
+	return cause_suggestion(oom->cause);
 }
 
 /* Whether the text is that of one of the first `count` failures with that cause. */

@@ -253,23 +253,31 @@ static void test_what_is_not_wanted_is_forgotten(void **unused)
 	state_fini(&state);
 }
 
+/* Stack 7 of frames 1 and 2, and the same as 8 of 101 and 102. */
+static void apply_twice(struct state *state)
+{
+	union record again = record_frame(1, "same", "/lib/same.so");
+
+	apply(state, again);
+	apply(state, record_frame(2, "main", "/usr/bin/train"));
+	apply(state, record_stack(7, 1, 2));
+	again.frame.id = 101;
+	apply(state, again);
+	again = record_frame(2, "main", "/usr/bin/train");
+	again.frame.id = 102;
+	apply(state, again);
+	apply(state, record_stack(8, 101, 2));
+}
+
 /* What an agent that forgot it has recorded again, under other ids. */
 static void test_the_same_by_other_ids(void **unused)
 {
-	union record again = record_frame(1, "same", "/lib/same.so"), ended;
+	union record again = record_frame(2, "main", "/usr/bin/train"), ended;
 	struct state state = { .stacks.joins = true };
 	struct map wanted = { 0 };
 
 	(void)unused;
-	apply(&state, again);
-	apply(&state, record_frame(2, "main", "/usr/bin/train"));
-	apply(&state, record_stack(7, 1, 2));
-	again.frame.id = 101;
-	apply(&state, again);
-	again = record_frame(2, "main", "/usr/bin/train");
-	again.frame.id = 102;
-	apply(&state, again);
-	apply(&state, record_stack(8, 101, 2));
+	apply_twice(&state);
 	assert_int_equal(state.stacks.frames_count, 2);
 	assert_int_equal(state.stacks.stacks_count, 1);
 	assert_int_equal(state.stacks.links_count, 2);
@@ -303,20 +311,11 @@ static void test_the_same_by_other_ids(void **unused)
 /* Of two containers with one image, say: what a live allocation was made by stays known. */
 static void test_who_makes_the_ids_keeps_each(void **unused)
 {
-	union record again = record_frame(1, "same", "/lib/same.so");
 	struct state state = { 0 };
 	struct map wanted = { 0 };
 
 	(void)unused;
-	apply(&state, again);
-	apply(&state, record_frame(2, "main", "/usr/bin/train"));
-	apply(&state, record_stack(7, 1, 2));
-	again.frame.id = 101;
-	apply(&state, again);
-	again = record_frame(2, "main", "/usr/bin/train");
-	again.frame.id = 102;
-	apply(&state, again);
-	apply(&state, record_stack(8, 101, 2));
+	apply_twice(&state);
 	assert_int_equal(map_set(&wanted, 8, 1), 0);
 	assert_int_equal(stacks_keep(&state.stacks, &wanted), 0);
 	assert_non_null(stacks_find(&state.stacks, 8));

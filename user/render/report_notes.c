@@ -204,22 +204,10 @@ const char *report_cut_sums(const struct report_recording *recording)
 	return coverage->copies_summed ? "copies" : coverage->launches_summed ? "launches" : NULL;
 }
 
-void report_append_unknown(struct string *out, const struct report_recording *recording)
+static void append_missed(struct string *out, const struct report_coverage *coverage)
 {
-	const struct report_unknown sum = report_unknown(recording);
-	const uint64_t missed = recording->coverage.missed_processes;
-	const uint64_t untraced = recording->coverage.untraced;
-	enum process_counter counter;
+	const uint64_t missed = coverage->missed_processes, untraced = coverage->untraced;
 
-	if (!recording->coverage.has_beginning)
-		string_append_text(out, "what happened before these files begin: totals by"
-					" kind of memory include it, those by function and the"
-					" timeline do not\n");
-	if (report_names_no_process(recording))
-		string_append_text(out, "what processes held: the recording breaks off before it"
-					" names any process\n");
-	if (sum.was_running)
-		string_append_text(out, "what processes held before they were attached to\n");
 	if (missed)
 		string_append_format(out,
 				     "calls of at least %s process%s: %s ended, or executed another"
@@ -233,6 +221,23 @@ void report_append_unknown(struct string *out, const struct report_recording *re
 			" %s used CUDA and %s not recorded (record -f includes children)\n",
 			REPORT_COUNT(untraced), untraced == 1 ? "" : "s",
 			untraced == 1 ? "it" : "they", untraced == 1 ? "was" : "were");
+}
+
+void report_append_unknown(struct string *out, const struct report_recording *recording)
+{
+	const struct report_unknown sum = report_unknown(recording);
+	enum process_counter counter;
+
+	if (!recording->coverage.has_beginning)
+		string_append_text(out, "what happened before these files begin: totals by"
+					" kind of memory include it, those by function and the"
+					" timeline do not\n");
+	if (report_names_no_process(recording))
+		string_append_text(out, "what processes held: the recording breaks off before it"
+					" names any process\n");
+	if (sum.was_running)
+		string_append_text(out, "what processes held before they were attached to\n");
+	append_missed(out, &recording->coverage);
 	outsiders_words(out, recording);
 	if (recording->coverage.runtime_alone)
 		string_append_text(out, "direct calls of the driver: only calls of the runtime"

@@ -101,7 +101,7 @@ static const struct spelling_of_value other_values[] = {
 	{ "format", "parquet arrow excel xlsx duckdb tsv", "csv", "write -f csv or -f sqlite, which others read", false },
 	{ "format", "nsys nsys-rep qdrep", "sqlite", "write -f sqlite: it runs queries for exports of nsys", false },
 	{ "format", "html htm md text txt pdf junit github", "ndjson", "reports are another command: memscope-bpf report -o run.html FILE", false },
-	{ "format", "xml list", "ndjson", "`memscope-bpf export --help` lists the formats", false },
+	{ "format", "list", "ndjson", "`memscope-bpf export --help` lists the formats", false },
 	{ "format", "gha github-actions", "github", "it is --format github here", true },
 	{ "format", "sarif", "github", "there is no SARIF; --format github annotates files and lines, --format junit is for others", false },
 	{ "format", "junit-xml xml", "junit", "it is --format junit here", true },

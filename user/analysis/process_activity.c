@@ -322,22 +322,20 @@ void process_activity_note_frees(struct process_activity *activity, struct activ
 	ending->last_ns = activity->now_ns;
 }
 
-static void work_after(struct activity_ending *ending, uint64_t count, uint64_t since_ns)
+static void work_after(struct activity_ending *ending, uint64_t count)
 {
-	if (!ending->frees || since_ns < ending->begin_ns)
+	if (!ending->frees)
 		return;
 	ending->works = count < UINT64_MAX - ending->works ? ending->works + count : UINT64_MAX;
 	if (ending->works > ending->frees / ENDING_WORK)
 		ending->frees = 0;
 }
 
-void process_activity_note_work(struct process_activity *activity, uint64_t count,
-				uint64_t since_ns)
+void process_activity_note_work(struct process_activity *activity, uint64_t count)
 {
-	if (!activity->ending.frees || since_ns >= activity->ending.begin_ns)
-		activity->last_work_ns = activity->now_ns;
-	work_after(&activity->ending, count, since_ns);
-	work_after(&activity->tensors_ending, count, since_ns);
+	activity->last_work_ns = activity->now_ns;
+	work_after(&activity->ending, count);
+	work_after(&activity->tensors_ending, count);
 }
 
 bool process_activity_has_ended(const struct process_activity *activity,

@@ -32,9 +32,9 @@ struct thread {
 	uint64_t last_id; /* of the allocation it made last, if nothing was allocated since */
 };
 
-/* When calls of an op that were only counted were told: those of about now, and the ones before. */
+/* When calls of an op that were only counted were told, CLOCK_MONOTONIC. */
 struct activity_sums {
-	uint64_t first_ns, last_ns, before_ns; /* CLOCK_MONOTONIC */
+	uint64_t last_ns, before_ns;
 };
 
 /*
@@ -171,12 +171,8 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 void process_activity_note_frees(struct process_activity *activity, struct activity_ending *ending,
 				 uint64_t count);
 
-/*
- * So many calls gave the device something to do, or allocated. Those that were only counted, since
- * `since_ns`, were after the first of the frees if that was before.
- */
-void process_activity_note_work(struct process_activity *activity, uint64_t count,
-				uint64_t since_ns);
+/* So many calls gave the device something to do, or allocated. */
+void process_activity_note_work(struct process_activity *activity, uint64_t count);
 
 /* Whether what is noted down of `ending` is how the process, or what was seen of it, ended. */
 bool process_activity_has_ended(const struct process_activity *activity,

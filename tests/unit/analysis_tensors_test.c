@@ -55,13 +55,20 @@ static void begin(struct run *run)
 }
 
 /* A segment each time, in which most comes and goes. */
-static uint64_t work(struct run *run)
+static uint64_t work_by(struct run *run, void (*calls)(struct run *run))
 {
 	const uint64_t addr = take(run);
 
 	give(run, FORWARD, addr + SEGMENT / 2, SEGMENT / 2);
-	step(run);
+	calls(run);
 	get_back(run, addr + SEGMENT / 2, SEGMENT / 2);
+	return addr;
+}
+
+static uint64_t work(struct run *run)
+{
+	const uint64_t addr = work_by(run, step);
+
 	wait_for(run, 100 * MS);
 	return addr;
 }
@@ -112,6 +119,46 @@ static void run_kept_until_the_end(struct run *run)
 	launch(run);
 	for (i = 0; i < 200; i++)
 		get_back(run, blocks[i], TENSOR);
+	end_process(run, 0);
+}
+
+/* Each of them is told by itself. */
+static void memsets(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		feed(run, record_summed(1, record_alloc("cuMemsetD8_v2", 0x7000, MIB)));
+		wait_for(run, 25 * MS);
+	}
+}
+
+/* They are told once a second: some of the last after what is given back, though made before. */
+static void count_launches(struct run *run)
+{
+	feed(run, record_launches("cuLaunchKernel", 0xf00d, 1000));
+}
+
+static void run_kept_while_launches_were_counted(struct run *run)
+{
+	uint64_t blocks[190];
+	int i, j;
+
+	begin(run);
+	for (i = 0; i < 190; i++) {
+		blocks[i] = work_by(run, memsets);
+		for (j = 0; j < 40; j++) {
+			give(run, FORWARD, blocks[i] + SEGMENT / 2, MIB);
+			get_back(run, blocks[i] + SEGMENT / 2, MIB);
+		}
+		give(run, LOSSES, blocks[i], TENSOR);
+		if (i % 10 == 5)
+			count_launches(run);
+	}
+	for (i = 0; i < 190; i++)
+		get_back(run, blocks[i], TENSOR);
+	wait_for(run, 500 * MS);
+	count_launches(run);
 	end_process(run, 0);
 }
 
@@ -234,6 +281,38 @@ static void run_models(struct run *run, int count, bool is_deleted)
 	make_models(run, count, is_deleted);
 }
 
+static void rest(struct run *run)
+{
+	wait_for(run, 70 * MS);
+}
+
+/* What the last step freed is no part of the end, a second later, if launches are only counted. */
+static void run_second_model_given_back(struct run *run)
+{
+	uint64_t addr[2][PARTS];
+	int i, model;
+
+	begin(run);
+	for (model = 0; model < 2; model++) {
+		for (i = 0; i < PARTS; i++) {
+			addr[model][i] = take(run);
+			give(run, LOSSES, addr[model][i], (i + 1) * MIB);
+		}
+		for (i = 0; i < 30; i++) {
+			work_by(run, rest);
+			if (i % 10 != 9)
+				continue;
+			wait_for(run, 70 * MS);
+			count_launches(run);
+		}
+	}
+	wait_for(run, 1000 * MS);
+	for (model = 0; model < 2; model++)
+		for (i = 0; i < PARTS; i++)
+			get_back(run, addr[model][i], (i + 1) * MIB);
+	end_process(run, 0);
+}
+
 /* On each of two devices. */
 static void run_second_models(struct run *run)
 {
@@ -331,12 +410,16 @@ static const struct program programs[] = {
 	{ "without stacks", run_losses_anywhere, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "attached late", run_losses_late, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "given back in the end", run_kept_until_the_end, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
+	{ "given back, and launches were only counted", run_kept_while_launches_were_counted,
+	  { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
 	{ "a window of the last ones", run_window, {}, 0 },
 	{ "a cache that grows", run_cache_grows, {}, 0 },
 	{ "segments alone", run_without_records, { { FINDING_LEAK_GROWTH, H, 200 * SEGMENT } }, 1 },
 	{ "with a gap", run_losses_with_gap, {}, 0 },
 	{ "behind a gap", run_losses_behind_a_gap, { { FINDING_LEAK_GROWTH, M, 0 } }, 1 },
 	{ "a second model", run_second_model, { { FINDING_MADE_TWICE, M, 36 * MIB } }, 1 },
+	{ "a second model, given back", run_second_model_given_back,
+	  { { FINDING_MADE_TWICE, M, 36 * MIB } }, 1 },
 	{ "a second one on each device", run_second_models,
 	  { { FINDING_MADE_TWICE, M, 36 * MIB }, { FINDING_MADE_TWICE, M, 36 * MIB } }, 2 },
 	{ "records were lost", run_second_model_lossy,

@@ -147,7 +147,7 @@ static int apply_alloc(struct process_activity *activity, const struct event *ev
 	}
 	if (group) {
 		activity->allocs[activity->bucket]++;
-		process_activity_note_work(activity, 1);
+		process_activity_note_work(activity, 1, activity->now_ns);
 	}
 	churn_alloc(activity, event, allocation, group);
 	return err;
@@ -209,10 +209,7 @@ static int apply_context(struct analysis *analysis, struct process_activity *act
 	return process_activity_scan(activity, change->process, true);
 }
 
-/*
- * What the device is given to do. Results may be read back, and waited for, at the end as well.
- * Calls that were only counted came after a free if that was before they began to be.
- */
+/* What the device is given to do. Results may be read back, and waited for, at the end as well. */
 static void note_work(struct process_activity *activity, const struct event *event)
 {
 	const uint8_t op = event->probe->spec.op;
@@ -221,10 +218,10 @@ static void note_work(struct process_activity *activity, const struct event *eve
 		return;
 	if (op == MS_OP_COPY && event->call->direction == MS_DIRECTION_DTOH)
 		return;
-	if (event->header->type == MS_TYPE_CALLS &&
-	    activity->sums[op].before_ns < activity->ending.last_ns)
-		return;
-	process_activity_note_work(activity, event->count);
+	process_activity_note_work(activity, event->count,
+				   event->header->type == MS_TYPE_CALLS ?
+					   activity->sums[op].before_ns :
+					   activity->now_ns);
 }
 
 static int apply_call(struct analysis *analysis, struct process_activity *activity,

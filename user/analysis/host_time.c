@@ -158,9 +158,11 @@ static uint64_t counted_since(struct process_activity *activity, const struct ev
 	uint64_t since_ns;
 
 	if (!sums->last_ns)
-		sums->last_ns = sums->before_ns = activity->base_ns;
-	if (now_ns > sums->last_ns && now_ns - sums->last_ns >= SUMS_TOGETHER_NS)
+		sums->first_ns = sums->last_ns = sums->before_ns = activity->base_ns;
+	if (now_ns > sums->first_ns && now_ns - sums->first_ns >= SUMS_TOGETHER_NS) {
 		sums->before_ns = sums->last_ns;
+		sums->first_ns = now_ns;
+	}
 	if (now_ns > sums->last_ns)
 		sums->last_ns = now_ns;
 	since_ns = sums->before_ns < begin_ns ? sums->before_ns : begin_ns;

@@ -306,13 +306,17 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 
 /* ---- how it ends ----------------------------------------------------------------------------- */
 
-#define ENDING_WORK 8  /* frees for each call that may still come between them */
-#define ENDING_SHARE 8 /* an ending takes at most this part of the time */
+#define ENDING_WORK 8            /* frees for each call that may still come between them */
+#define ENDING_SHARE 8           /* an ending takes at most this part of the time */
+#define ENDING_PAUSE_NS 50000000 /* in which such calls may have been made */
 
 void process_activity_note_frees(struct process_activity *activity, struct activity_ending *ending,
 				 uint64_t count)
 {
+	if (ending->unsure && activity->now_ns - ending->last_ns >= ENDING_PAUSE_NS)
+		ending->frees = 0;
 	if (!ending->frees) {
+		ending->unsure = false;
 		ending->number++;
 		ending->begin_ns = activity->now_ns;
 		ending->work_ns = activity->last_work_ns;
@@ -322,20 +326,26 @@ void process_activity_note_frees(struct process_activity *activity, struct activ
 	ending->last_ns = activity->now_ns;
 }
 
-static void work_after(struct activity_ending *ending, uint64_t count)
+static void work_after(struct activity_ending *ending, uint64_t count, uint64_t since_ns)
 {
 	if (!ending->frees)
 		return;
+	if (since_ns < ending->begin_ns) {
+		ending->unsure = true;
+		return;
+	}
 	ending->works = count < UINT64_MAX - ending->works ? ending->works + count : UINT64_MAX;
 	if (ending->works > ending->frees / ENDING_WORK)
 		ending->frees = 0;
 }
 
-void process_activity_note_work(struct process_activity *activity, uint64_t count)
+void process_activity_note_work(struct process_activity *activity, uint64_t count,
+				uint64_t since_ns)
 {
-	activity->last_work_ns = activity->now_ns;
-	work_after(&activity->ending, count);
-	work_after(&activity->tensors_ending, count);
+	if (!activity->ending.frees || since_ns >= activity->ending.begin_ns)
+		activity->last_work_ns = activity->now_ns;
+	work_after(&activity->ending, count, since_ns);
+	work_after(&activity->tensors_ending, count, since_ns);
 }
 
 bool process_activity_has_ended(const struct process_activity *activity,

@@ -32,9 +32,9 @@ struct thread {
 	uint64_t last_id; /* of the allocation it made last, if nothing was allocated since */
 };
 
-/* When calls of an op that were only counted were told, CLOCK_MONOTONIC. */
+/* When calls of an op that were only counted were told: those of about now, and the ones before. */
 struct activity_sums {
-	uint64_t last_ns, before_ns;
+	uint64_t first_ns, last_ns, before_ns; /* CLOCK_MONOTONIC */
 };
 
 /*
@@ -47,6 +47,7 @@ struct activity_ending {
 	uint64_t work_ns;           /* the last work before them */
 	uint64_t frees;             /* 0: work came after them */
 	uint64_t works;             /* calls, so few that they do not matter */
+	bool unsure;                /* calls that were only counted may have come after the first */
 };
 
 struct copies;
@@ -171,8 +172,13 @@ void process_activity_live_remove(struct process_activity *activity, struct grou
 void process_activity_note_frees(struct process_activity *activity, struct activity_ending *ending,
 				 uint64_t count);
 
-/* So many calls gave the device something to do, or allocated. */
-void process_activity_note_work(struct process_activity *activity, uint64_t count);
+/*
+ * So many calls gave the device something to do, or allocated. Those that were only counted, since
+ * `since_ns`, may have been before the frees that began later: then they were, unless there are
+ * more frees after a pause.
+ */
+void process_activity_note_work(struct process_activity *activity, uint64_t count,
+				uint64_t since_ns);
 
 /* Whether what is noted down of `ending` is how the process, or what was seen of it, ended. */
 bool process_activity_has_ended(const struct process_activity *activity,

@@ -176,7 +176,9 @@ static int block_apply(struct process_activity *activity, const struct stacks *s
 
 	if (!block->bytes)
 		return 0;
-	if (!given)
+	if (given)
+		process_activity_note_work(activity, 1, activity->now_ns);
+	else
 		process_activity_note_frees(activity, &activity->tensors_ending, 1);
 	line = line_get(activity, block, 0, &err);
 	if (line)

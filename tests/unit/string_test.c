@@ -459,6 +459,38 @@ static void test_numbers_that_do_not_parse(void **state)
 	}
 }
 
+static void test_counts_are_taken_one_after_the_other(void **state)
+{
+	const char *text = "12 400x";
+	uint64_t value;
+
+	(void)state;
+	assert_true(string_take_count(&text, 12, &value));
+	assert_int_equal(value, 12);
+	assert_string_equal(text++, " 400x");
+	assert_true(string_take_count(&text, UINT64_MAX, &value));
+	assert_int_equal(value, 400);
+	assert_string_equal(text, "x");
+	assert_false(string_take_count(&text, UINT64_MAX, &value));
+	assert_string_equal(text, "x");
+}
+
+static void test_what_is_no_count(void **state)
+{
+	static const char *const cases[] = {
+		"", " 1", "-1", "+1", "0", "13", "99999999999999999999999"
+	};
+	uint64_t value;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < LENGTH(cases); i++) {
+		const char *text = cases[i];
+
+		assert_false(string_take_count(&text, 12, &value));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +513,8 @@ int main(void)
 		cmocka_unit_test(test_sizes_that_do_not_parse),
 		cmocka_unit_test(test_numbers_that_parse),
 		cmocka_unit_test(test_numbers_that_do_not_parse),
+		cmocka_unit_test(test_counts_are_taken_one_after_the_other),
+		cmocka_unit_test(test_what_is_no_count),
 	};
 
 	return unit_run("string", tests);

@@ -425,3 +425,15 @@ int string_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *val
 	*value = parsed;
 	return 0;
 }
+
+bool string_take_count(const char **text, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return false;
+	errno = 0;
+	*value = strtoull(*text, &end, 10);
+	*text = end;
+	return !errno && *value && *value <= max;
+}

@@ -95,4 +95,7 @@ int string_parse_size(const char *text, uint64_t *size_bytes);
 /* Parses a decimal number between the bounds; 0, -EINVAL or -ERANGE. */
 int string_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
+/* A number from 1 to `max` that a text begins with, which is moved behind it. */
+bool string_take_count(const char **text, uint64_t max, uint64_t *value);
+
 #endif /* MEMSCOPE_BASE_STRING_H */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/live_choice.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +67,9 @@ static const char *value_of(const struct choice *choice, const struct identity *
 	return identity->items[choice->item];
 }
 
-static void look_at(struct look *look, pid_t pid)
+static int look_at(pid_t pid, void *context)
 {
+	struct look *look = context;
 	struct choice *choice = look->choice;
 	const struct ms_identity *record;
 	struct ms_event event = { .pid = (uint32_t)pid, .ts_ns = clock_monotonic_ns() };
@@ -78,38 +78,31 @@ static void look_at(struct look *look, pid_t pid)
 	bool fits;
 
 	if (proc_read(pid, &info))
-		return;
+		return 0;
 	event.start_ns = info.start_ns;
 	record = identity_record_make(&look->maker, &event);
 	if (!record || identity_parse(record->texts, record->length, &identity))
-		return;
+		return 0;
 	fits = process_selection_fits(&choice->asked, &identity, info.comm, info.comm);
 	if (fits && !choice->found)
 		choice->count = 0;
 	choice->found |= fits;
 	if (fits || !choice->found)
 		note(choice, value_of(choice, &identity));
+	return 0;
 }
 
 static int look_at_all(struct choice *choice, struct name_sources *sources)
 {
 	struct look *look = calloc(1, sizeof(*look));
-	DIR *directory = look ? opendir("/proc") : NULL;
-	struct dirent *entry;
-	uint64_t pid;
-	int err = directory ? 0 : -ENOENT;
+	int err;
 
-	if (look) {
-		look->choice = choice;
-		look->maker.names = sources;
-	}
-	while (directory && (entry = readdir(directory)))
-		if (!string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
-			look_at(look, (pid_t)pid);
-	if (directory)
-		closedir(directory);
-	if (look)
-		identity_record_fini(&look->maker);
+	if (!look)
+		return -ENOMEM;
+	look->choice = choice;
+	look->maker.names = sources;
+	err = proc_each(look_at, look);
+	identity_record_fini(&look->maker);
 	free(look);
 	return err;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/process_names.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +63,9 @@ static int is_of_cuda(const struct proc_mapping *mapping, void *context)
 	       (!strncmp(name, "/libcuda.so", 11) || !strncmp(name, "/libcudart", 10));
 }
 
-static void look_at(struct look *look, pid_t pid)
+static int look_at(pid_t pid, void *context)
 {
+	struct look *look = context;
 	struct ms_event event = { .pid = (uint32_t)pid, .ts_ns = clock_monotonic_ns() };
 	const struct ms_identity *record;
 	struct identity identity = { 0 };
@@ -73,7 +73,7 @@ static void look_at(struct look *look, pid_t pid)
 	struct proc_info info;
 
 	if (proc_each_mapping(pid, is_of_cuda, NULL) != 1 || proc_read(pid, &info))
-		return;
+		return 0;
 	event.start_ns = info.start_ns;
 	record = identity_record_make(&look->maker, &event);
 	if (record && identity_parse(record->texts, record->length, &identity))
@@ -82,30 +82,23 @@ static void look_at(struct look *look, pid_t pid)
 	identity_name(&identity, comm, name);
 	process_names_note(look->names, name);
 	look->found |= process_selection_fits(look->selection, &identity, info.comm, name);
+	return 0;
 }
 
 bool process_names_of_cuda(struct process_names *names, const struct process_selection *selection,
 			   struct name_sources *sources)
 {
 	struct look *look = calloc(1, sizeof(*look)); /* large */
-	DIR *directory = look ? opendir("/proc") : NULL;
-	struct dirent *entry;
-	uint64_t pid;
 	bool found;
 
-	if (look) {
-		look->names = names;
-		look->selection = selection;
-		look->maker.names = sources;
-	}
-	while (directory && (entry = readdir(directory)))
-		if (!string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
-			look_at(look, (pid_t)pid);
-	if (directory)
-		closedir(directory);
-	found = look && look->found;
-	if (look)
-		identity_record_fini(&look->maker);
+	if (!look)
+		return false;
+	look->names = names;
+	look->selection = selection;
+	look->maker.names = sources;
+	proc_each(look_at, look);
+	found = look->found;
+	identity_record_fini(&look->maker);
 	free(look);
 	return found;
 }

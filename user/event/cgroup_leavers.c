@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "event/cgroup_leavers.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 void cgroup_leavers_add(struct cgroup_leavers *leavers, uint32_t pid)
 {
 	leavers->count++;
@@ -21,28 +17,16 @@ void cgroup_leavers_append(struct string *out, const struct cgroup_leavers *leav
 		string_append_format(out, " %u", leavers->pids[i]);
 }
 
-static bool take_number(const char **text, uint64_t *number)
-{
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*text, &end, 10);
-	*text = end;
-	return !errno && *number && *number <= INT32_MAX;
-}
-
 void cgroup_leavers_parse(struct cgroup_leavers *leavers, const char *text)
 {
 	uint64_t number;
 
 	*leavers = (struct cgroup_leavers){ 0 };
-	if (!text || !take_number(&text, &number))
+	if (!text || !string_take_count(&text, INT32_MAX, &number))
 		return;
 	leavers->count = number;
 	while (*text++ == ' ' && leavers->pids_count < CGROUP_LEAVERS_PIDS &&
-	       leavers->pids_count < leavers->count && take_number(&text, &number))
+	       leavers->pids_count < leavers->count && string_take_count(&text, INT32_MAX, &number))
 		leavers->pids[leavers->pids_count++] = (uint32_t)number;
 }
 

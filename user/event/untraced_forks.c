@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "event/untraced_forks.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 uint64_t untraced_forks_sum(const struct untraced_forks *forks)
 {
 	uint64_t sum = 0;
@@ -29,32 +25,20 @@ void untraced_forks_append(struct string *out, const struct untraced_forks *fork
 	}
 }
 
-static bool take_number(const char **text, uint64_t max, uint64_t *number)
-{
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return false;
-	errno = 0;
-	*number = strtoull(*text, &end, 10);
-	*text = end;
-	return !errno && *number && *number <= max;
-}
-
 /* Counts are added up: there are fewer processes than this. */
 static bool take_parent(const char **text, struct untraced_forks_parent *parent)
 {
 	uint64_t number;
 
 	*parent = (struct untraced_forks_parent){ 0 };
-	if (!take_number(text, INT32_MAX, &number) || *(*text)++ != ' ')
+	if (!string_take_count(text, INT32_MAX, &number) || *(*text)++ != ' ')
 		return false;
 	parent->pid = (uint32_t)number;
-	if (!take_number(text, INT32_MAX, &parent->count))
+	if (!string_take_count(text, INT32_MAX, &parent->count))
 		return false;
 	while (**text == ' ' && parent->children_count < UNTRACED_FORKS_PIDS) {
 		(*text)++;
-		if (!take_number(text, INT32_MAX, &number))
+		if (!string_take_count(text, INT32_MAX, &number))
 			return false;
 		parent->children[parent->children_count++] = (uint32_t)number;
 	}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/holders.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,22 +65,17 @@ static int scan_process(struct holders *holders, pid_t pid, const struct nvidia_
 	return add_holder(holders, &holder);
 }
 
-static int scan_processes(struct holders *holders, const struct nvml *nvml,
-			  const struct nvidia_majors *majors)
+struct scan {
+	struct holders *holders;
+	const struct nvml *nvml;
+	const struct nvidia_majors *majors;
+};
+
+static int scan_others(pid_t pid, void *context)
 {
-	DIR *directory = opendir("/proc");
-	struct dirent *entry;
-	int err = 0;
+	const struct scan *scan = context;
 
-	while (directory && !err && (entry = readdir(directory))) {
-		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (isdigit((unsigned char)entry->d_name[0]) && !is_own(pid, nvml))
-			err = scan_process(holders, pid, majors);
-	}
-	if (directory)
-		closedir(directory);
-	return err;
+	return is_own(pid, scan->nvml) ? 0 : scan_process(scan->holders, pid, scan->majors);
 }
 
 /*
@@ -438,7 +431,7 @@ int holders_read(struct holders *holders, struct nvml *nvml, int call_ms)
 	majors = nvidia_majors_read();
 	nvidia_version_read(holders->driver, sizeof(holders->driver), &holders->open_flavour);
 	holders->gpus_count = nvidia_gpus_read(holders->gpus, GPUS_MAX);
-	err = scan_processes(holders, nvml, &majors);
+	err = proc_each(scan_others, &(struct scan){ holders, nvml, &majors });
 	if (nvml)
 		nvml_take(nvml, call_ms, holders->nvml);
 	if (!err)

@@ -12,8 +12,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/string.h"
+
 #define KERNEL_THREAD_FLAG 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
 #define TICKS_PER_SECOND 100          /* USER_HZ */
+#define PID_MOST (1 << 22)            /* PID_MAX_LIMIT, include/linux/threads.h */
 #define PLACES_PER_CALL 1024          /* UIO_MAXIOV, include/uapi/linux/uio.h */
 
 /* A file of a process that is gone cannot be opened, or is empty, or reading says ESRCH. */
@@ -110,6 +113,22 @@ static int each_child_of(pid_t pid, const char *thread, int (*visit)(pid_t child
 	while (!result && fscanf(file, "%d", &child) == 1)
 		result = visit(child, context);
 	fclose(file);
+	return result;
+}
+
+int proc_each(int (*visit)(pid_t pid, void *context), void *context)
+{
+	DIR *directory = opendir("/proc");
+	struct dirent *entry;
+	int result = 0;
+	uint64_t pid;
+
+	if (!directory)
+		return -errno;
+	while (!result && (entry = readdir(directory)))
+		if (!string_parse_u64(entry->d_name, 1, PID_MOST, &pid))
+			result = visit((pid_t)pid, context);
+	closedir(directory);
 	return result;
 }
 

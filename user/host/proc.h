@@ -26,6 +26,12 @@ struct proc_info {
 /* Returns 0, -ESRCH if there is no such process, or another -errno. */
 int proc_read(pid_t pid, struct proc_info *info);
 
+/*
+ * Calls `visit` for every process that this PID namespace knows, until it returns non-zero; returns
+ * that, or 0, or -errno: /proc cannot be read.
+ */
+int proc_each(int (*visit)(pid_t pid, void *context), void *context);
+
 struct proc_mapping {
 	uint64_t start, end;
 	uint64_t offset; /* in the file */

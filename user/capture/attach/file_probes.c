@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "capture/attach/file_probes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -15,7 +14,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/string.h"
 #include "capture/attach/attachment_bulk.h"
 
 #define LOOK_MS 5 /* that are waited for probes to be gone */
@@ -131,32 +129,43 @@ static uint32_t below(const struct file_probes *probes)
 	return driver_view_below(&view);
 }
 
+struct change_search {
+	struct placement_wants wants;
+	const struct library *library;
+	enum placement_code *code; /* of each of its points */
+};
+
+/* The process, if it has changed one. */
+static int look_for_change(pid_t pid, void *context)
+{
+	const struct change_search *search = context;
+	size_t i;
+
+	memset(search->code, 0, search->library->points_count * sizeof(*search->code));
+	if (placement_look(&search->wants, search->library, pid, search->code))
+		return 0;
+	for (i = 0; i < search->library->points_count; i++)
+		if (search->code[i] == PLACEMENT_CHANGED)
+			return pid;
+	return 0;
+}
+
 /* A process that has changed functions of the library in its memory, as hooks do; 0: none has. */
 static pid_t find_changed(const struct file_probes *probes, const struct library *library)
 {
-	struct placement_wants wants = *programs_wants(probes->programs);
-	enum placement_code *code = calloc(library->points_count, sizeof(*code));
-	DIR *directory = code ? opendir("/proc") : NULL;
-	struct dirent *entry;
-	pid_t changed = 0;
-	uint64_t pid;
-	size_t i;
+	struct change_search search = {
+		.wants = *programs_wants(probes->programs),
+		.library = library,
+		.code = calloc(library->points_count, sizeof(*search.code)),
+	};
+	pid_t changed;
 
-	wants.below = below(probes);
-	while (directory && !changed && (entry = readdir(directory))) {
-		if (string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
-			continue;
-		memset(code, 0, library->points_count * sizeof(*code));
-		if (placement_look(&wants, library, pid, code))
-			continue;
-		for (i = 0; i < library->points_count; i++)
-			if (code[i] == PLACEMENT_CHANGED)
-				changed = pid;
-	}
-	if (directory)
-		closedir(directory);
-	free(code);
-	return changed;
+	if (!search.code)
+		return 0;
+	search.wants.below = below(probes);
+	changed = proc_each(look_for_change, &search);
+	free(search.code);
+	return changed > 0 ? changed : 0;
 }
 
 /* ---- attaching ------------------------------------------------------------------------------- */

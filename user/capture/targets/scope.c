@@ -119,21 +119,26 @@ bool scope_uses(const struct scope *scope, struct targets *targets, pid_t pid)
 	return !targets_find(targets, pid) && proc_each_mapping(pid, visit, &search) > 0;
 }
 
+struct whole_search {
+	const struct scope *scope;
+	struct targets *targets;
+	void (*found)(pid_t pid, void *context);
+	void *context;
+};
+
+static int search_process(pid_t pid, void *context)
+{
+	const struct whole_search *search = context;
+
+	if (scope_uses(search->scope, search->targets, pid))
+		search->found(pid, search->context);
+	return 0;
+}
+
 int scope_search(const struct scope *scope, struct targets *targets,
 		 void (*found)(pid_t pid, void *context), void *context)
 {
-	DIR *directory = opendir("/proc");
-	struct dirent *entry;
-	uint64_t pid;
+	struct whole_search search = { scope, targets, found, context };
 
-	if (!directory)
-		return -errno;
-	while ((entry = readdir(directory))) {
-		if (string_parse_u64(entry->d_name, 1, 1 << 22, &pid))
-			continue;
-		if (scope_uses(scope, targets, pid))
-			found(pid, context);
-	}
-	closedir(directory);
-	return 0;
+	return proc_each(search_process, &search);
 }

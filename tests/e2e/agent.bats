@@ -257,6 +257,31 @@ checked() {
 	[ ! -e query ]
 }
 
+# $1: the signal. It comes as soon as there is a socket, which is before anything is traced.
+ends_at_once() {
+	local code=0
+
+	rm -f query
+	# shellcheck disable=SC2086 # may be empty
+	in_background OTHER_PID agent.err env --default-signal=INT "$MEMSCOPE" agent $MASK --state-dir "$PWD/state" --listen off \
+		--socket "$PWD/query"
+	until [ -S query ] || [ ! -e "/proc/$OTHER_PID" ]; do :; done
+	kill "-$1" "$OTHER_PID"
+	wait "$OTHER_PID" || code=$?
+	OTHER_PID=
+	assert_equal "$1: exit code $code, $(ls query 2> /dev/null)" "$1: exit code 0, "
+}
+
+@test "asked to end while it begins, it leaves no socket" {
+	needs_http
+	ends_at_once TERM
+	ends_at_once INT
+	# And nothing that keeps the next one out.
+	agent_start --allow comm=agent-nobody
+	agent_stop
+	[ ! -e query ]
+}
+
 @test "of processes that may hold more, it says which ran before it and which it came late to" {
 	local coming
 

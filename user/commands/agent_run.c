@@ -25,6 +25,7 @@
 #include "base/loop.h"
 #include "base/place.h"
 #include "capture/attach/programs.h"
+#include "commands/interrupt.h"
 #include "commands/recording_description.h"
 #include "commands/requirements.h"
 #include "host/machine.h"
@@ -515,6 +516,14 @@ static int open_state_directory(struct run *run)
 
 /* ---- the whole of it ------------------------------------------------------------------------- */
 
+/* Clients find no socket of one that has ended. */
+static void close_front(struct run *run)
+{
+	front_close(&run->front);
+	while (run->opened_count)
+		listener_remove(run->opened[--run->opened_count]);
+}
+
 static int capture(struct run *run)
 {
 	const struct agent_settings *settings = run->settings;
@@ -530,9 +539,10 @@ static int capture(struct run *run)
 	err = live_run(run->live);
 	run->running = false;
 	notify_say(&run->notify, "STOPPING=1");
-	front_close(&run->front);
+	close_front(run);
 	run->end_ns = live_end_ns(run->live);
 	stop_err = live_stop(run->live);
+	interrupt_block(false);
 	/* Signals kill from now on: what is to stay is written before a receiver is waited for. */
 	budget_close(&run->budget);
 	end_err = recorder_end(run->recorder, err ? "error" : "signal");
@@ -542,6 +552,23 @@ static int capture(struct run *run)
 	return err ? err : stop_err ? stop_err : end_err;
 }
 
+/* Returns 0, also if it is asked to end before it has begun, or -errno, logged. */
+static int begin_and_capture(struct run *run)
+{
+	static int (*const steps[])(struct run * run) = {
+		open_state_directory, open_front,    open_pushes, open_history, open_books,
+		open_capture,         open_recorder, add_sources, capture,
+	};
+	size_t i;
+	int err = 0;
+
+	/* A recording that has begun is ended by the capture. */
+	for (i = 0; i < sizeof(steps) / sizeof(*steps) && !err; i++)
+		if (run->recorder || !interrupt_waits())
+			err = steps[i](run);
+	return err;
+}
+
 int agent_run(struct agent_settings *settings)
 {
 	struct run run = { .settings = settings, .lock_fd = -1 };
@@ -549,31 +576,14 @@ int agent_run(struct agent_settings *settings)
 
 	/* What a bundle took goes back to the system, instead of staying between what is kept. */
 	mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
+	interrupt_block(true);
 	front_init(&run.front);
 	push_feed_init(run.pushes);
 	machine_read(&run.machine);
 	notify_open(&run.notify);
-	err = open_state_directory(&run);
-	if (!err)
-		err = open_front(&run);
-	if (!err)
-		err = open_pushes(&run);
-	if (!err)
-		err = open_history(&run);
-	if (!err)
-		err = open_books(&run);
-	if (!err)
-		err = open_capture(&run);
-	if (!err)
-		err = open_recorder(&run);
-	if (!err)
-		err = add_sources(&run);
-	if (!err)
-		err = capture(&run);
-	front_close(&run.front);
+	err = begin_and_capture(&run);
+	close_front(&run);
 	push_feed_close(run.pushes);
-	while (run.opened_count)
-		listener_remove(run.opened[--run.opened_count]);
 	history_feed_close(&run.history);
 	recorder_close(run.recorder);
 	bundle_requests_fini(&run.bundles);

@@ -37,3 +37,21 @@ void interrupt_let(void)
 	signal(came, SIG_DFL);
 	raise(came);
 }
+
+void interrupt_block(bool blocked)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
+}
+
+bool interrupt_waits(void)
+{
+	sigset_t signals;
+
+	return !sigpending(&signals) &&
+	       (sigismember(&signals, SIGINT) > 0 || sigismember(&signals, SIGTERM) > 0);
+}

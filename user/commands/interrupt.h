@@ -19,4 +19,13 @@ bool interrupt_came(void);
 /* The program ends by the signal that has come, as it would have; if none has, nothing happens. */
 void interrupt_let(void);
 
+/*
+ * SIGINT and SIGTERM wait until a capture reads them, or until they do again what they do to any
+ * program: for what leaves something behind before it captures.
+ */
+void interrupt_block(bool blocked);
+
+/* Whether one of them waits. */
+bool interrupt_waits(void);
+
 #endif /* MEMSCOPE_COMMANDS_INTERRUPT_H */

@@ -55,6 +55,10 @@ who() {
 	# shellcheck disable=SC2016 # for the shell in the namespace
 	LD_LIBRARY_PATH=${LIBRARIES:-$BUILT/simnv/$AGE} unshare -m ${PREFIX:-} sh -c '
 		mount --bind devices /proc/devices && mount --bind driver /proc/driver || exit 99
+		if [ -d cgroups ]; then
+			mount --bind cgroups /sys/fs/cgroup || exit 99
+			for file in of/*; do mount --bind "$file" "/proc/${file#of/}/cgroup" || exit 99; done
+		fi
 		exec "$@"' sh ${AS:-} "$MEMSCOPE" who "$@"
 }
 
@@ -351,6 +355,55 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	said . > /dev/null
 	assert_equal "$(of GPU-a "$STARTED" '[.listed, .open] | @csv')" "false,true"
 	assert_equal "$(jq -r ".processes[] | select(.pid == $STARTED) | .zombie" who.json)" true
+}
+
+# counted CGROUP USED LIMIT: what the kernel says of a cgroup and of a region, in MiB.
+counted() {
+	local region=drm/0000:65:00.0/vram0 limit=$3
+	[ "$limit" = max ] || limit=$((limit << 20))
+	mkdir -p "cgroups$1"
+	echo "$region $(($2 << 20))" > "cgroups$1/dmem.current"
+	echo "$region $limit" > "cgroups$1/dmem.max"
+}
+
+@test "what cgroups may use of a device, and which limit is near" {
+	local one two three
+
+	holder one nvidia-first
+	holder two nvidia-first
+	holder three nvidia-first
+	one=$(< one) two=$(< two) three=$(< three)
+	assert_equal "$(said '.cgroups | length')" 0
+	counted "" 900 max
+	rm cgroups/dmem.max
+	echo "drm/0000:65:00.0/vram0 $((2000 << 20))" > cgroups/dmem.capacity
+	echo dmem > cgroups/cgroup.controllers
+	counted /pods 800 820
+	counted /pods/a 500 600
+	counted /pods/b 300 max
+	mkdir of
+	echo 0::/pods/a > "of/$one"
+	echo 0::/pods/a/deeper > "of/$two"
+	echo 0::/pods/b > "of/$three"
+	said .cgroups > /dev/null
+	jq -c '.cgroups[] | [.path, (.pids | sort), (.regions[] | .region, .pci, .used_bytes / 1048576,
+		.limit_bytes / 1048576, .limit_cgroup, .left_bytes / 1048576, .capacity_bytes / 1048576)]' who.json > got.txt
+	diff got.txt - <<-END
+		["/pods/a",$(jq -c sort <<< "[$one,$two]"),"drm/0000:65:00.0/vram0","0000:65:00.0",500,820,"/pods",20,2000]
+		["/pods/b",[$three],"drm/0000:65:00.0/vram0","0000:65:00.0",300,820,"/pods",20,2000]
+	END
+	who > out.txt
+	tr -s ' \n-' ' ' < out.txt > joined.txt
+	grep -qF " /pods/a drm/0000:65:00.0/vram0 500 MiB 820 MiB 20 MiB 2 the limit is that of /pods, where 800 MiB are used" \
+		joined.txt || fail "$(cat out.txt)"
+	grep -qF "Programs of cgroup /pods use 800 MiB of the 820 MiB that they may use of drm/0000:65:00.0/vram0: they cannot allocate more than 20 MiB, although 139 GiB of the device are free" joined.txt || fail "$(cat out.txt)"
+	assert_equal "$(grep -c "they may use of" out.txt)" 1
+	# Whose processes are not asked for is not shown.
+	assert_equal "$(who --json -p "$three" | jq -c '[.cgroups[] | .path, .pids[]]')" "[\"/pods/b\",$three]"
+	counted /pods 800 max
+	assert_equal "$(said '.cgroups | map(.regions[0] | .limit_bytes, .left_bytes) | @csv')" "$((600 << 20)),$((100 << 20)),,"
+	who > out.txt
+	run ! grep -q "they may use of" out.txt
 }
 
 @test "those that are asked for, and how much the others hold" {

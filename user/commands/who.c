@@ -25,6 +25,7 @@
 #include "host/nvml.h"
 #include "render/who.h"
 
+#define ROOT "" /* of the machine's files */
 #define PIDS_MOST 256
 #define CALL_NS 5000000000ull
 #define CLEAR "\033[H\033[2J"
@@ -128,6 +129,7 @@ struct looking {
 	struct identity_maker maker;
 	struct who_process *processes; /* one for each holder */
 	struct string_table texts;     /* what they point to */
+	struct dmem_table cgroups;     /* of them */
 	size_t left_out;               /* so many of them */
 };
 
@@ -147,6 +149,7 @@ static void identify(struct looking *looking, const struct holder *holder,
 	if (texts && identity_parse(texts, record->length, &process->identity))
 		memset(&process->identity, 0, sizeof(process->identity));
 	identity_name(&process->identity, comm, process->name);
+	process->cgroup = dmem_table_add(&looking->cgroups, ROOT, (pid_t)holder->pid) + 1;
 }
 
 static bool is_wanted(const struct settings *settings, uint32_t pid, const char *comm,
@@ -189,6 +192,7 @@ static int identify_all(struct looking *looking)
 	looking->processes = calloc(holders->holders_count + 1, sizeof(*looking->processes));
 	if (!looking->processes)
 		return -ENOMEM;
+	dmem_table_fini(&looking->cgroups);
 	for (i = 0; i < holders->holders_count; i++)
 		if (holders->holders[i].present)
 			identify(looking, &holders->holders[i], &looking->processes[i]);
@@ -221,6 +225,8 @@ static int look(struct looking *looking)
 	who.processes = looking->processes;
 	who.left_out = looking->left_out;
 	who.by = looking->settings.by;
+	who.cgroups = looking->cgroups.cgroups;
+	who.cgroups_count = looking->cgroups.count;
 	log_debug("NVML took %llu us", (unsigned long long)looking->holders.nvml->ns / 1000);
 	if (looking->settings.json)
 		who_append_json(&writer->text, &who);
@@ -346,6 +352,7 @@ static int run_who(struct looking *looking)
 	cgroup_option_fini(&looking->settings.cgroup);
 	name_sources_close(&looking->settings.names);
 	string_table_fini(&looking->texts);
+	dmem_table_fini(&looking->cgroups);
 	free(looking->processes);
 	err = writer_close(&looking->writer);
 	return err && err != -EPIPE ? EXIT_FAILED : code;

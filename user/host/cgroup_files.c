@@ -55,6 +55,7 @@ static void take_line(const char *root, char *line, struct cgroup_files *files)
 	if (!length) {
 		const char *mounted = unified_of(root);
 
+		files->mounted = mounted;
 		set_path(files->unified, mounted, path);
 		if (!*files->memory)
 			set_path(files->memory, mounted, path);

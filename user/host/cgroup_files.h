@@ -21,6 +21,7 @@ struct cgroup_files {
 	char memory[CGROUP_FILES_PATH_BYTES];
 	char cpu[CGROUP_FILES_PATH_BYTES];
 	char unified[CGROUP_FILES_PATH_BYTES]; /* of version 2, also beside version 1 */
+	const char *mounted;                   /* where version 2 is, if `unified` is not "" */
 	bool memory_is_old, cpu_is_old;        /* version 1 */
 };
 

@@ -6,6 +6,7 @@
 #define MEMSCOPE_RENDER_WHO_H
 
 #include "event/identity.h"
+#include "host/dmem.h"
 #include "host/holders.h"
 #include "render/document.h"
 #include "report/process_groups.h"
@@ -17,6 +18,7 @@ struct who_process {
 	struct identity identity;
 	char name[IDENTITY_NAME_BYTES]; /* to call it by; "": not known */
 	bool left_out;                  /* it is none of those that are asked for */
+	size_t cgroup; /* the place of its own among `cgroups`, plus 1; 0: none is known */
 };
 
 struct who {
@@ -24,6 +26,8 @@ struct who {
 	const struct who_process *processes; /* one for each of the holders */
 	size_t left_out;                     /* so many of them */
 	enum process_groups_by by;           /* what sums are of, besides */
+	const struct dmem *cgroups; /* of the processes, where the kernel counts their memory */
+	size_t cgroups_count;
 };
 
 /* One screen, if there are not too many of them. */

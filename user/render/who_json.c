@@ -6,6 +6,7 @@
 #include "render/identity_words.h"
 #include "render/json_writer.h"
 #include "render/who.h"
+#include "render/who_cgroups.h"
 #include "render/who_groups.h"
 #include "render/who_notes.h"
 
@@ -229,6 +230,7 @@ void who_append_json(struct string *out, const struct who *who)
 		if (!who->processes[i].left_out)
 			put_process(&json, who, i);
 	json_close(&json, ']');
+	who_cgroups_json(&json, who);
 	who_groups_json(&json, who);
 	json_put_u64(&json, "processes_left_out", who->left_out);
 	json_put_u64(&json, "processes_looked_at", holders->looked);

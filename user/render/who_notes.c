@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "host/nvml_library.h"
 #include "render/field.h"
+#include "render/who_cgroups.h"
 
 #define MIB (1ull << 20)
 
@@ -278,6 +280,82 @@ static void note_sight(struct who_notes *notes, const struct holders *holders)
 				   " is not the initial PID namespace, or /proc hides them");
 }
 
+/* ---- limits of cgroups ----------------------------------------------------------------------- */
+
+/* What is free on the region's device, by NVML, else by the kernel. */
+static bool free_of(const struct holders *holders, const struct dmem_region *region,
+		    uint64_t *bytes)
+{
+	char pci[DMEM_PCI_BYTES];
+	size_t i;
+
+	for (i = 0; dmem_pci(region->name, pci) && i < holders->devices_count; i++) {
+		const struct nvml_device *nvml = holders_nvml(holders, &holders->devices[i]);
+
+		if (!nvml || !nvml->has_memory || holders->devices[i].parent >= 0 ||
+		    strcasecmp(holders->devices[i].pci, pci) != 0)
+			continue;
+		*bytes = nvml->free_bytes;
+		return true;
+	}
+	if (!(region->known & DMEM_DEVICE) || region->capacity_bytes < region->device_used_bytes)
+		return false;
+	*bytes = region->capacity_bytes - region->device_used_bytes;
+	return true;
+}
+
+static void note_limit(struct who_notes *notes, const struct who *who, const struct dmem *cgroup,
+		       const struct dmem_region *region)
+{
+	struct string *what = say(notes, "sudo memscope-bpf who --by cgroup");
+	char size[STRING_NUMBER_BYTES];
+	uint64_t bytes;
+
+	string_append_text(what, "Programs of cgroup ");
+	who_cgroups_append_limited(what, cgroup, region);
+	string_append_format(what, " use %s", string_size(size, region->limit_used_bytes));
+	string_append_format(what, " of the %s that they may use of ",
+			     string_size(size, region->limit_bytes));
+	field_append_safe(what, region->name, strlen(region->name));
+	string_append_format(what, ": they cannot allocate more than %s",
+			     string_size(size, dmem_left(region)));
+	if (free_of(who->holders, region, &bytes))
+		string_append_format(what, ", although %s of the device are free",
+				     string_size(size, bytes));
+}
+
+/* Of cgroups with one limit in common, it is said once. */
+static bool is_said(const struct who *who, size_t cgroup, const struct dmem_region *region)
+{
+	size_t i, j;
+
+	for (i = 0; i < cgroup; i++) {
+		const struct dmem *other = &who->cgroups[i];
+
+		for (j = 0; j < other->count && who_cgroups_is_shown(who, i); j++)
+			if (other->regions[j].known & DMEM_LIMIT &&
+			    !strcmp(other->regions[j].name, region->name) &&
+			    other->regions[j].limit_path_bytes == region->limit_path_bytes &&
+			    !strncmp(other->path, who->cgroups[cgroup].path,
+				     region->limit_path_bytes))
+				return true;
+	}
+	return false;
+}
+
+static void note_limits(struct who_notes *notes, const struct who *who)
+{
+	size_t i, j;
+
+	for (i = 0; i < who->cgroups_count; i++)
+		for (j = 0; j < who->cgroups[i].count && who_cgroups_is_shown(who, i); j++) {
+			const struct dmem_region *region = &who->cgroups[i].regions[j];
+
+			if (who_cgroups_is_close(region) && !is_said(who, i, region))
+				note_limit(notes, who, &who->cgroups[i], region);
+		}
+}
+
 void who_notes_make(struct who_notes *notes, const struct who *who, int64_t place)
 {
 	const struct holders *holders = who->holders;
@@ -286,6 +364,7 @@ void who_notes_make(struct who_notes *notes, const struct who *who, int64_t plac
 	if (place < 0) {
 		note_nvml(notes, holders->nvml);
 		note_sight(notes, holders);
+		note_limits(notes, who);
 		return;
 	}
 	device = &holders->devices[place];

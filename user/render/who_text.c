@@ -8,6 +8,7 @@
 #include "render/field.h"
 #include "render/identity_words.h"
 #include "render/process_cells.h"
+#include "render/who_cgroups.h"
 #include "render/who_groups.h"
 #include "render/who_notes.h"
 
@@ -293,6 +294,7 @@ void who_append_text(struct document *document, const struct who *who)
 	for (i = 0; i < who->holders->devices_count; i++)
 		append_device(document, who, i);
 	append_others(document, who);
+	who_cgroups_text(document, who);
 	who_groups_text(document, who);
 	append_notes(document, who, WHO_NO_DEVICE);
 }

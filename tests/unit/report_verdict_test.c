@@ -494,6 +494,41 @@ static void test_no_leak_is_said_if_that_could_be_seen(void **state)
 	assert_of_leaks(0, ". Not looked for: leak-growth, ");
 }
 
+#define SINCE_THEN \
+	"Nothing wrong was found in what was recorded, which lacks what processes held before they" \
+	" were attached to: no leak"
+#define NONE_SINCE_THEN \
+	"None found, but what processes held before they were attached to was not seen."
+
+/* Of a program that ran before, in what it allocated before there may be one. */
+static void test_what_was_before_comes_before_that_there_is_no_leak(void **state)
+{
+	struct string text = { 0 }, page = { 0 }, json = { 0 };
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	add(record_attach_running());
+	add(alloc("cudaMalloc", 0x1000, 300));
+	now_ns += 2 * SECOND;
+	add(alloc("cudaMalloc", 0x2000, 300));
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_int_equal(strncmp(verdict.sentences[0].bytes, SINCE_THEN, strlen(SINCE_THEN)), 0);
+	report_md(&text, &reader.report, false, true);
+	report_html(&page, &reader.report, NULL);
+	report_json(&json, &reader.report);
+	assert_true(has(&text, SINCE_THEN) && has(&text, NONE_SINCE_THEN));
+	assert_true(has(&page, SINCE_THEN));
+	assert_true(has(&json, "\"verdict\":[\"" SINCE_THEN));
+	string_fini(&text);
+	string_fini(&page);
+	string_fini(&json);
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 /* Which of two findings leads, whatever their order. */
 static void assert_leads(const struct finding *leader, const struct finding *other)
 {
@@ -547,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_a_part_of_the_time_may_lack_what_was_counted),
 		cmocka_unit_test(test_what_could_not_be_written_is_said),
 		cmocka_unit_test(test_no_leak_is_said_if_that_could_be_seen),
+		cmocka_unit_test(test_what_was_before_comes_before_that_there_is_no_leak),
 		cmocka_unit_test(test_what_is_about_memory_comes_before_a_busy_machine),
 		cmocka_unit_test(test_a_good_end_is_not_said_to_be_fatal),
 		cmocka_unit_test(test_a_process_that_did_nothing_more),

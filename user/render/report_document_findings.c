@@ -464,6 +464,14 @@ static void say_none(struct document *document, bool found)
 		document_say(document, "None found.");
 }
 
+static void say_no_leak(struct document *document, const struct report_recording *recording)
+{
+	document_say(document, report_unknown(recording).was_running ?
+				       "None found, but what processes held before they were"
+				       " attached to was not seen." :
+				       "None found.");
+}
+
 /* Beside the leaks, since they look like some. */
 static void say_notes(struct document *document, const struct report_recording *recording)
 {
@@ -487,7 +495,8 @@ void report_document_findings(struct document *document, const struct report_rec
 
 	begin_section(document, "leaks", "4. Leaks, and what else is kept");
 	found = say_topic(document, recording, FINDING_TOPIC_LEAK);
-	say_none(document, say_topic(document, recording, FINDING_TOPIC_KEPT) || found);
+	if (!say_topic(document, recording, FINDING_TOPIC_KEPT) && !found)
+		say_no_leak(document, recording);
 	say_notes(document, recording);
 	say_blind(document, recording, FINDING_TOPIC_LEAK);
 	say_blind(document, recording, FINDING_TOPIC_KEPT);

@@ -206,6 +206,15 @@ void report_append_unwritten(struct string *out, const struct report *report)
 				     (ull)unwritten, unwritten == 1 ? "" : "s");
 }
 
+/* Who reads no further must not take it to be about what nothing has recorded. */
+void report_append_nothing_found(struct string *out, const struct report *report)
+{
+	string_append_text(out, "Nothing wrong was found");
+	if (lacks_of(report).held_before)
+		string_append_text(out, " in what was recorded, which lacks what processes held"
+					" before they were attached to");
+}
+
 void report_append_exactness(struct string *out, const struct report *report)
 {
 	const struct lacks lacks = lacks_of(report);

@@ -15,4 +15,7 @@ void report_append_exactness(struct string *out, const struct report *report);
 /* With what the verdict begins if records could not be written: how many. Else nothing. */
 void report_append_unwritten(struct string *out, const struct report *report);
 
+/* "Nothing wrong was found", with what it is not about; what follows goes on. */
+void report_append_nothing_found(struct string *out, const struct report *report);
+
 #endif /* MEMSCOPE_RENDER_REPORT_EXACTNESS_H */

@@ -263,7 +263,7 @@ static void append_nothing(struct string *out, const struct report *report)
 				     "No call was recorded, so nothing wrong could be found.");
 		return;
 	}
-	string_append_text(out, "Nothing wrong was found");
+	report_append_nothing_found(out, report);
 	for (topic = 0; topic < FINDING_TOPICS_COUNT; topic++) {
 		const char *nothing = nothing_of(report, topic);
 

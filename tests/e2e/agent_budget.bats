@@ -37,7 +37,7 @@ copy_until() {
 	[ "$trap_ns" -gt 50 ]
 	assert_equal "$(jq .cost.trap_measured who.json)" true
 	assert_equal "$(jq .cost.budget_ppm who.json)" null
-	assert_equal "$((after - before))" "$((10000 * (trap_ns * 260 / 100)))"
+	assert_equal "$((after - before))" "$((10000 * (trap_ns * 280 / 100)))"
 	[ "$(jq .cost.spent_ns who.json)" -ge "$after" ]
 	assert_equal "$(puppet_says .cost.traced)" all
 	ask /metrics > metrics.txt

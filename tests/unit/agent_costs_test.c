@@ -48,20 +48,20 @@ static void calls_cost_what_their_probes_do(void **unused)
 	begin(&fixture, TRAP_NS);
 	assert_null(cost_of(&fixture));
 	feed(&fixture, record_alloc("cuMemAlloc_v2", 0x1000, 64));
-	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2800);
 	entry.call.known = 0;
 	feed(&fixture, entry);
-	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600 + 1700);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2800 + 1900);
 	both.call.driver_row = record_row("cuMemAlloc_v2");
 	feed(&fixture, both);
-	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600 + 1700 + 2 * 2600);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2800 + 1900 + 2 * 2800);
 	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 0);
 	feed(&fixture, record_call("cuLaunchKernel"));
-	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2580);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2800);
 	assert_int_equal(fixture.costs.spent_ns, cost_of(&fixture)->spent.all_ns);
 	/* The free's beginning is the same call's. */
 	feed(&fixture, record_free_begin(0x1000));
-	assert_int_equal(fixture.costs.spent_ns, 2600 + 1700 + 2 * 2600 + 2580);
+	assert_int_equal(fixture.costs.spent_ns, 2800 + 1900 + 2 * 2800 + 2800);
 	end(&fixture);
 }
 
@@ -76,7 +76,7 @@ static void stacks_cost_what_their_frames_do(void **unused)
 	feed(&fixture, record_stack(7, 1, 12));
 	feed(&fixture, record_called_from(7, record_alloc("cuMemAlloc_v2", 0x1000, 64)));
 	assert_int_equal(cost_of(&fixture)->spent.stacks_ns, 1500 + 12 * 350);
-	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2600 + 1500 + 12 * 350);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2800 + 1500 + 12 * 350);
 	assert_int_equal(fixture.costs.spent_ns, cost_of(&fixture)->spent.all_ns);
 	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 0);
 	/* Of one whose record was lost, it is taken to have been a deep one. */
@@ -104,10 +104,24 @@ static void counted_calls_cost_as_often(void **unused)
 	counted.call.known = MS_KNOWN_RESULT;
 	counted.launches.count = 1000;
 	feed(&fixture, counted);
-	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2580000);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2800000);
 	counted.call.known = 0;
 	feed(&fixture, counted);
-	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2580000 + 1700000);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 2800000 + 1900000);
+	end(&fixture);
+}
+
+static void switches_cost_bulk_calls(void **unused)
+{
+	struct fixture fixture;
+
+	(void)unused;
+	begin(&fixture, TRAP_NS);
+	feed(&fixture, record_alloc("cuMemAlloc_v2", 0x1000, 64));
+	costs_note_switch(&fixture.costs, fixture.costs.processes[0]);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, TRAP_NS * COSTS_SWITCH_TRAPS);
+	assert_int_equal(cost_of(&fixture)->spent.all_ns, 2800 + TRAP_NS * COSTS_SWITCH_TRAPS);
+	assert_int_equal(fixture.costs.spent_ns, cost_of(&fixture)->spent.all_ns);
 	end(&fixture);
 }
 
@@ -123,10 +137,10 @@ static void what_is_lost_has_cost_as_much(void **unused)
 	/* Of a process that has ended, it costs no living one. */
 	feed(&fixture, loss);
 	assert_null(cost_of(&fixture));
-	assert_int_equal(fixture.costs.spent_ns, 26000);
+	assert_int_equal(fixture.costs.spent_ns, 28000);
 	feed(&fixture, record_call("cuMemAlloc_v2"));
 	feed(&fixture, loss);
-	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 26000);
+	assert_int_equal(cost_of(&fixture)->spent.bulk_ns, 28000);
 	end(&fixture);
 }
 
@@ -143,8 +157,8 @@ static void shares_are_of_the_time_since_the_last_look(void **unused)
 	other.event.pid = 200;
 	feed(&fixture, other);
 	costs_look(&fixture.costs, 1000000000);
-	assert_int_equal(cost_of(&fixture)->recent_ppm, 260);
-	assert_int_equal(fixture.costs.highest_ppm, 260);
+	assert_int_equal(cost_of(&fixture)->recent_ppm, 280);
+	assert_int_equal(fixture.costs.highest_ppm, 280);
 	costs_look(&fixture.costs, 2000000000);
 	assert_int_equal(cost_of(&fixture)->recent_ppm, 0);
 	assert_int_equal(fixture.costs.highest_ppm, 0);
@@ -173,7 +187,7 @@ static void processes_that_end_are_forgotten(void **unused)
 	assert_int_equal(fixture.costs.count, 333);
 	assert_non_null(costs_find(&fixture.costs, 999, RECORD_START_NS));
 	assert_null(costs_find(&fixture.costs, 998, RECORD_START_NS));
-	assert_int_equal(fixture.costs.spent_ns, 999ull * COSTS_TRAP_NS * 260 / 100);
+	assert_int_equal(fixture.costs.spent_ns, 999ull * COSTS_TRAP_NS * 280 / 100);
 	end(&fixture);
 }
 
@@ -188,7 +202,7 @@ static void calls_after_the_end_do_not_bring_it_back(void **unused)
 	feed(&fixture, record_call("cuLaunchKernel"));
 	assert_null(cost_of(&fixture));
 	assert_int_equal(fixture.costs.count, 0);
-	assert_int_equal(fixture.costs.spent_ns, 2 * (COSTS_TRAP_NS * 258 / 100));
+	assert_int_equal(fixture.costs.spent_ns, 2 * (COSTS_TRAP_NS * 280 / 100));
 	end(&fixture);
 }
 
@@ -198,6 +212,7 @@ int main(void)
 		cmocka_unit_test(calls_cost_what_their_probes_do),
 		cmocka_unit_test(stacks_cost_what_their_frames_do),
 		cmocka_unit_test(counted_calls_cost_as_often),
+		cmocka_unit_test(switches_cost_bulk_calls),
 		cmocka_unit_test(what_is_lost_has_cost_as_much),
 		cmocka_unit_test(shares_are_of_the_time_since_the_last_look),
 		cmocka_unit_test(processes_that_end_are_forgotten),

@@ -57,7 +57,7 @@ static enum ms_budget_step step_of(const struct world *world, const struct progr
 	return governor_step(&world->governor, &program->process);
 }
 
-static void tick(struct world *world)
+static void tick(struct world *world, uint64_t ns)
 {
 	static const uint64_t costs_ns[MS_BUDGET_STEPS] = {
 		[MS_BUDGET_ALL] = WHOLE_NS, [MS_BUDGET_ENTRIES] = ENTRY_NS
@@ -70,21 +70,21 @@ static void tick(struct world *world)
 		struct program *program = &world->programs[i];
 		const enum ms_budget_step step = before[i] = step_of(world, program);
 		const uint64_t stacks_ns =
-			program->has_stacks ? program->allocations * STACK_NS / 10 : 0;
+			program->has_stacks ? program->allocations * STACK_NS * ns / SECOND_NS : 0;
 		const bool stackless = program->process.is_stackless;
-		struct governor_spent spent = { .bulk_ns = program->bulk * costs_ns[step] / 10 };
+		struct governor_spent spent = { .bulk_ns = program->bulk * costs_ns[step] * ns /
+							   SECOND_NS };
 
 		*(stackless ? &spent.spared_ns : &spent.stacks_ns) = stacks_ns;
-		spent.all_ns =
-			spent.bulk_ns + program->allocations * WHOLE_NS / 10 + spent.stacks_ns;
-		program->at_ns[step] += TICK_NS;
-		program->stackless_ns += stackless ? TICK_NS : 0;
+		spent.all_ns = spent.bulk_ns + program->allocations * WHOLE_NS * ns / SECOND_NS +
+			       spent.stacks_ns;
+		program->at_ns[step] += ns;
+		program->stackless_ns += stackless ? ns : 0;
 		program->spent_ns += spent.all_ns;
-		world->changes +=
-			governor_note(&world->governor, &program->process, TICK_NS, &spent);
+		world->changes += governor_note(&world->governor, &program->process, ns, &spent);
 		processes[i] = &program->process;
 	}
-	world->turns += governor_turn(&world->governor, processes, world->count, TICK_NS);
+	world->turns += governor_turn(&world->governor, processes, world->count, ns);
 	for (i = 0; i < world->count; i++)
 		if (before[i] == MS_BUDGET_ALL && world->programs[i].bulk &&
 		    step_of(world, &world->programs[i]) == MS_BUDGET_OFF &&
@@ -97,7 +97,7 @@ static void run(struct world *world, uint64_t seconds)
 	uint64_t i;
 
 	for (i = 0; i < 10 * seconds; i++)
-		tick(world);
+		tick(world, TICK_NS);
 }
 
 /* Millionths of a CPU that it has cost the program for so long. */
@@ -148,6 +148,42 @@ static void a_million_calls_a_second_cost_what_one_look_does(void **unused)
 	/* The debt of the two ticks at the beginning, and then one every minute. */
 	assert_in_range(cost_ppm(program, 1000), 0, BUDGET_PPM + 200);
 	assert_true(world.one_step_at_a_time);
+}
+
+/* Their probes are removed when it is used up, not at the next look. */
+static void credit_is_not_overdrawn(void **unused)
+{
+	struct world world = world_of(true, true);
+	struct program *program = add(&world, 400000, 0);
+	struct governor_process *process = &program->process;
+	const uint64_t early_ns = SECOND_NS / 200;
+	const int64_t early_costs_ns = (int64_t)(early_ns * 400000 * ENTRY_NS / SECOND_NS);
+	int64_t least_ns = INT64_MAX;
+	uint64_t i;
+
+	(void)unused;
+	/* What the beginning costs is paid back first. */
+	while (!world.governor.off)
+		tick(&world, TICK_NS);
+	while (world.governor.off)
+		tick(&world, TICK_NS);
+	world.turns = 0;
+	for (i = 0; i < 1000; i++) {
+		const uint64_t lasts_ns = governor_lasts_ns(&world.governor, &process, 1);
+
+		tick(&world, lasts_ns < early_ns ? early_ns :
+			     lasts_ns < TICK_NS  ? lasts_ns :
+						   TICK_NS);
+		least_ns = process->credit_ns < least_ns ? process->credit_ns : least_ns;
+		if (world.governor.off)
+			assert_int_equal(governor_lasts_ns(&world.governor, &process, 1),
+					 UINT64_MAX);
+	}
+	assert_true(world.turns >= 10);
+	assert_true(least_ns >= -early_costs_ns);
+	program->bulk = 100;
+	run(&world, 100);
+	assert_int_equal(governor_lasts_ns(&world.governor, &process, 1), UINT64_MAX);
 }
 
 static void bursts_within_ten_seconds_are_not_cut(void **unused)
@@ -354,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loads_keep_within_the_budget),
 		cmocka_unit_test(a_million_calls_a_second_cost_what_one_look_does),
+		cmocka_unit_test(credit_is_not_overdrawn),
 		cmocka_unit_test(bursts_within_ten_seconds_are_not_cut),
 		cmocka_unit_test(who_becomes_quiet_is_traced_as_usual_again),
 		cmocka_unit_test(a_load_between_two_steps_stays_at_one),

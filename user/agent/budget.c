@@ -11,7 +11,8 @@
 
 #define PPM 1000000ull
 #define SECOND_NS 1000000000ull
-#define TICK_NS (SECOND_NS / 10)   /* while there are many calls; else every second */
+#define TICK_NS (SECOND_NS / 10)   /* while there are many calls; else every second, */
+#define EARLY_NS (SECOND_NS / 200) /* or as soon as a process will have used up its credit */
 #define RECORD_NS (10 * SECOND_NS) /* between two records of a step that lasts */
 #define RETRY_NS (10 * SECOND_NS)  /* until probes that could not come back are tried again */
 #define QUIET_NS (60 * SECOND_NS)  /* with all probes, until the log says that they are back */
@@ -162,6 +163,22 @@ static void set_bulk(struct budget *budget, uint64_t now_ns)
 	say_off(budget, now_ns);
 }
 
+/* What removing the probes takes those that are the reason for it. */
+static void note_switch(const struct budget *budget)
+{
+	size_t i;
+
+	for (i = 0; budget->governor.off && i < budget->costs->count; i++)
+		if (budget->costs->processes[i]->budget.governed.is_reason)
+			costs_note_switch(budget->costs, budget->costs->processes[i]);
+}
+
+static void look_early(const struct budget *budget, uint64_t lasts_ns)
+{
+	if (lasts_ns < TICK_NS)
+		loop_set_timer(budget->early, lasts_ns > EARLY_NS ? lasts_ns : EARLY_NS, 0);
+}
+
 static void turn(struct budget *budget, uint64_t ns, uint64_t now_ns)
 {
 	const struct costs *costs = budget->costs;
@@ -174,8 +191,11 @@ static void turn(struct budget *budget, uint64_t ns, uint64_t now_ns)
 		processes[i] = &costs->processes[i]->budget.governed;
 	if (budget->governor.off)
 		budget->counts.off_ns += ns;
-	if (governor_turn(&budget->governor, processes, costs->count, ns))
+	if (governor_turn(&budget->governor, processes, costs->count, ns)) {
+		note_switch(budget);
 		set_bulk(budget, now_ns);
+	}
+	look_early(budget, governor_lasts_ns(&budget->governor, processes, costs->count));
 	free(processes);
 }
 
@@ -245,16 +265,16 @@ static void lift(struct budget *budget)
 		record_all(budget, now_ns, true);
 }
 
-static int on_tick(void *context, uint64_t data)
+static int on_tick(void *context, uint64_t is_early)
 {
 	struct budget *budget = context;
 	const uint64_t now_ns = clock_monotonic_ns(), ns = now_ns - budget->ticked_ns;
 	int err;
 
-	(void)data;
 	if (!budget->governor.options.budget_ppm && budget->governor.off)
 		lift(budget);
-	if (!budget->governor.options.budget_ppm || (ns < SECOND_NS && !are_many(budget, ns)))
+	if (!budget->governor.options.budget_ppm ||
+	    (!is_early && ns < SECOND_NS && !are_many(budget, ns)))
 		return 0;
 	err = tick(budget, now_ns);
 	budget->calls = seen(budget);
@@ -268,6 +288,7 @@ int budget_open(struct budget *budget, const struct budget_options *options, str
 		.can_enter = live_can_set_entries(options->live),
 		.can_remove = live_can_set_bulk(options->live),
 	};
+	int err;
 
 	*budget = (struct budget){ .costs = options->costs,
 				   .live = options->live,
@@ -277,7 +298,8 @@ int budget_open(struct budget *budget, const struct budget_options *options, str
 	governor_init(&budget->governor, &governor);
 	if (options->ppm && !governor.can_remove)
 		log_warning("this kernel removes probes too slowly: the budget is not kept");
-	return loop_add_timer(loop, TICK_NS, TICK_NS, on_tick, budget, 0, NULL);
+	err = loop_add_timer(loop, 0, 0, on_tick, budget, true, &budget->early);
+	return err ? err : loop_add_timer(loop, TICK_NS, TICK_NS, on_tick, budget, false, NULL);
 }
 
 void budget_set(struct budget *budget, uint64_t ppm)

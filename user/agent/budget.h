@@ -11,6 +11,7 @@
 #include "capture/live.h"
 
 struct loop;
+struct loop_source;
 
 struct budget_counts {
 	uint64_t changes[MS_BUDGET_STEPS]; /* of a process, to that step */
@@ -24,11 +25,12 @@ struct budget {
 	int (*feed)(void *context, void *record, size_t length);
 	void *context;
 	struct budget_counts counts;
-	uint64_t calls;     /* seen by the last look at their number */
-	uint64_t ticked_ns; /* CLOCK_MONOTONIC: when the governor was asked last */
-	uint64_t tried_ns;  /* when probes that are missing were */
-	uint64_t on_ns;     /* since when bulk calls have had their probes again */
-	bool is_said;       /* that they have not always */
+	uint64_t calls;            /* seen by the last look at their number */
+	uint64_t ticked_ns;        /* CLOCK_MONOTONIC: when the governor was asked last */
+	uint64_t tried_ns;         /* when probes that are missing were */
+	uint64_t on_ns;            /* since when bulk calls have had their probes again */
+	bool is_said;              /* that they have not always */
+	struct loop_source *early; /* a timer */
 };
 
 struct budget_options {

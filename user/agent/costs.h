@@ -19,6 +19,12 @@
 /* What a trap takes if it could not be measured: the highest that was (docs/cost-and-safety.md). */
 #define COSTS_TRAP_NS 900
 
+/*
+ * What it takes a process that calls without pause if the probes of its bulk calls are removed and
+ * come back, in traps: its calls wait while the kernel changes its code.
+ */
+#define COSTS_SWITCH_TRAPS 9000
+
 /* Of a process that lives. Times are CPU time of its threads. */
 struct cost {
 	uint32_t pid;
@@ -67,6 +73,9 @@ void costs_look(struct costs *costs, uint64_t now_ns);
 
 /* Returns NULL if nothing has been seen of that process, or it has ended. */
 struct cost *costs_find(const struct costs *costs, uint32_t pid, uint64_t start_ns);
+
+/* The process has had the probes of its bulk calls removed: that, and that they come back. */
+void costs_note_switch(struct costs *costs, struct cost *cost);
 
 /*
  * What such an event has cost its process, in nanoseconds, without its call stack: 0 if it is no

@@ -93,6 +93,11 @@ static void choose_stacks(const struct governor *governor, struct governor_proce
 		process->is_stackless = false;
 }
 
+static uint64_t ppm_of(uint64_t spent_ns, uint64_t ns)
+{
+	return spent_ns < UINT64_MAX / PPM ? spent_ns * PPM / ns : UINT64_MAX;
+}
+
 bool governor_note(const struct governor *governor, struct governor_process *process, uint64_t ns,
 		   const struct governor_spent *spent)
 {
@@ -105,8 +110,9 @@ bool governor_note(const struct governor *governor, struct governor_process *pro
 		ns = GOVERNOR_DEBT_NS;
 	keep_account(governor, process, ns, spent->all_ns);
 	process->is_settled = before || !governor->options.can_enter;
-	process->recent_ppm =
-		spent->bulk_ns < UINT64_MAX / PPM ? spent->bulk_ns * PPM / ns : UINT64_MAX;
+	process->recent_ppm = ppm_of(spent->bulk_ns, ns);
+	if (!governor->off)
+		process->probed_ppm = ppm_of(spent->all_ns, ns);
 	process->is_over = process->credit_ns < 0 && is_more(governor, kept_ns, ns);
 	choose_entries(governor, process, ns, spent);
 	choose_stacks(governor, process, ns, spent);
@@ -161,4 +167,25 @@ bool governor_turn(struct governor *governor, struct governor_process *const *pr
 	if (governor->off_ns < GOVERNOR_OFF_NS)
 		return false;
 	return end(governor, processes, count);
+}
+
+uint64_t governor_lasts_ns(const struct governor *governor,
+			   struct governor_process *const *processes, size_t count)
+{
+	const uint64_t budget_ppm = governor->options.budget_ppm;
+	uint64_t lasts_ns = UINT64_MAX;
+	size_t i;
+
+	if (governor->off || !governor->options.can_remove)
+		return UINT64_MAX;
+	for (i = 0; i < count; i++) {
+		const struct governor_process *process = processes[i];
+		uint64_t ns;
+
+		if (process->credit_ns < 0 || process->probed_ppm <= budget_ppm)
+			continue;
+		ns = (uint64_t)process->credit_ns * PPM / (process->probed_ppm - budget_ppm);
+		lasts_ns = ns < lasts_ns ? ns : lasts_ns;
+	}
+	return lasts_ns;
 }

@@ -54,6 +54,7 @@ struct governor_process {
 	uint64_t calm_ns;        /* for so long, it would have kept within half of its budget */
 	uint64_t calm_stacks_ns; /* with stacks */
 	uint64_t recent_ppm;     /* of a CPU: what its bulk calls have cost in the last interval */
+	uint64_t probed_ppm;     /* what all calls did in the last one with all probes */
 };
 
 struct governor {
@@ -77,6 +78,13 @@ bool governor_note(const struct governor *governor, struct governor_process *pro
  */
 bool governor_turn(struct governor *governor, struct governor_process *const *processes,
 		   size_t count, uint64_t ns);
+
+/*
+ * For how long the probes can stay until a process has used up its credit, if its calls go on as in
+ * the last interval with probes: a look every so often would see it too late. UINT64_MAX: for ever.
+ */
+uint64_t governor_lasts_ns(const struct governor *governor,
+			   struct governor_process *const *processes, size_t count);
 
 enum ms_budget_step governor_step(const struct governor *governor,
 				  const struct governor_process *process);

@@ -353,6 +353,8 @@ grandparent_start() {
 	valid report report.json
 	assert_equal "$(jq -c '.recordings[0].lost.untraced_forks' report.json)" "[{\"pid\":$PUPPET_PID,\"children\":2,\"children_pids\":[$first,$PUPPET_CHILD]}]"
 	"$MEMSCOPE" report a.mscope | grep -q "whether at least 2 children of puppet ($PUPPET_PID) used CUDA"
+	run "$MEMSCOPE" report -q --fail-on inexact -o report.md a.mscope
+	assert_equal "$status" 8
 	"$MEMSCOPE" export -q -f ndjson -o lines a.mscope
 	tail -n 1 lines > event.json
 	valid event event.json
@@ -363,6 +365,13 @@ grandparent_start() {
 	sleep 0.2
 	trace_stop
 	assert_equal "$(summary .untraced_forks)" "[{\"pid\":$PUPPET_PID,\"children\":1,\"children_pids\":[$PUPPET_CHILD]}]"
+
+	tool_start trace TRACE_PID -c -o out.txt -p "$PUPPET_PID"
+	puppet keep
+	sleep 0.2
+	kill -INT "$TRACE_PID"
+	tool_wait trace TRACE_PID
+	grep -qx "  not traced: at least 1 child that was forked with the driver mapped; whether it used CUDA is not known (-f traces children, too)" out.txt
 
 	tool_start trace TRACE_PID -c -f -o out.txt -p "$PUPPET_PID"
 	puppet keep

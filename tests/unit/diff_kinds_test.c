@@ -197,6 +197,30 @@ static void test_gates(void **state)
 	diffs_done(&diffs);
 }
 
+/* Children that were forked in B, and whether they used CUDA. */
+static void test_what_is_not_known_is_not_exact(void **state)
+{
+	struct string why = { 0 };
+	struct gate gate = { 0 };
+	struct gate_result result;
+	struct diffs diffs;
+
+	(void)state;
+	diffs_begin(&diffs);
+	run_side(&diffs.a, (const struct block[BLOCKS]){ { "cudaMalloc", 64 } });
+	run_side(&diffs.b, (const struct block[BLOCKS]){ { "cudaMalloc", 64 } });
+	diffs.b.dump.forks = "10 2 11 12";
+	diffs_end(&diffs);
+	assert_int_equal(gate_add(&gate, "inexact", ~0u, &why), 0);
+	result = diff_judge(&gate.list[0], diffs.diff);
+	diff_append_result(&why, &gate.list[0], diffs.diff, &result);
+	assert_int_equal(result.outcome, GATE_FAILED);
+	assert_true(says(&why, "whether they used CUDA is not known (record -f includes"
+			       " children)"));
+	string_fini(&why);
+	diffs_done(&diffs);
+}
+
 /* As without -f, if the program does it all in a child. */
 static void assert_growth_is_unknown(bool a_has_calls, const char *text)
 {
@@ -376,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_a_peak_is_of_one_moment),
 		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_what_is_not_known_is_not_exact),
 		cmocka_unit_test(test_nothing_grows_where_nothing_was_recorded),
 		cmocka_unit_test(test_a_leak_that_grew),
 		cmocka_unit_test(test_a_leak_that_is_worse),

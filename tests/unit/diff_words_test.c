@@ -251,6 +251,25 @@ static void test_missed_processes(void **state)
 	diffs_done(&diffs);
 }
 
+/* Their numbers would be others' than those that are compared. */
+static void test_children_that_were_not_recorded(void **state)
+{
+	struct string said = { 0 };
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	diffs.b.dump.forks = "10 2 11 12";
+	diffs_end(&diffs);
+	say(&said);
+	assert_true(has(&said, "Nothing was lost on either side: the numbers of the recorded"
+			       " processes are exact; whether children that they forked in B used"
+			       " CUDA is not known (record -f includes children).\n"));
+	string_fini(&said);
+	diffs_done(&diffs);
+}
+
 static void test_other_differences(void **state)
 {
 	struct string said = { 0 };
@@ -417,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_parts_that_others_make_up_for),
 		cmocka_unit_test(test_how_processes_ended),
 		cmocka_unit_test(test_missed_processes),
+		cmocka_unit_test(test_children_that_were_not_recorded),
 		cmocka_unit_test(test_other_differences),
 		cmocka_unit_test(test_another_failure_of_what_ran_out_of_memory),
 		cmocka_unit_test(test_what_is_wrong_comes_first),

@@ -351,6 +351,29 @@ static void test_what_was_not_captured_is_told(void **state)
 	string_fini(&out);
 }
 
+static void test_processes_that_were_not_traced_are_told(void **state)
+{
+	const struct untraced_forks forks = { .parents = { { .pid = 7, .count = 2 } }, .count = 1 };
+	struct summary summary = { .end_ns = 1,
+				   .captured_ops = ~0u,
+				   .missed_processes = 1,
+				   .untraced = 3,
+				   .forks = &forks };
+	struct string out = { 0 };
+
+	(void)state;
+	summarize(NULL, 0, &summary, &out);
+	assert_non_null(
+		strstr(out.bytes,
+		       "  not traced: at least 1 process that could not be attached to in time;"
+		       " calls may be missing\n"
+		       "  not traced: at least 3 descendants that used CUDA (-f traces children,"
+		       " too)\n"
+		       "  not traced: at least 2 children that were forked with the driver mapped;"
+		       " whether they used CUDA is not known (-f traces children, too)\n"));
+	string_fini(&out);
+}
+
 static void test_refused_records_are_told(void **state)
 {
 	struct summary summary = { .refused = 3, .captured_ops = ~0u };
@@ -537,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_losses_that_make_totals_inexact_say_so),
 		cmocka_unit_test(test_a_run_without_incident_mentions_none),
 		cmocka_unit_test(test_what_was_not_captured_is_told),
+		cmocka_unit_test(test_processes_that_were_not_traced_are_told),
 		cmocka_unit_test(test_refused_records_are_told),
 		cmocka_unit_test(test_calls_of_others_are_not_seen_but_left_out),
 		cmocka_unit_test(test_one_is_no_plural),

@@ -5,6 +5,8 @@
  */
 #include "reported.h"
 
+#include "render/gate_words.h"
+#include "render/report_html.h"
 #include "render/report_json.h"
 #include "render/report_md.h"
 
@@ -15,11 +17,30 @@
 				 (string)->bytes); \
 	} while (0)
 
+/* What is not known fails what asks for all to be known, and nothing else. */
+static void assert_judged(const struct report *report, const char *word, bool fails)
+{
+	const struct report_recording *recording = report->recordings[0];
+	struct string text = { 0 };
+	struct gate_result result;
+	struct gate gate = { 0 };
+
+	assert_int_equal(gate_add(&gate, word, ~0u, &text), 0);
+	result = gate_judge(&gate.list[0], report, recording);
+	gate_append_result(&text, &gate.list[0], recording, &result);
+	assert_int_equal(result.outcome, fails ? GATE_FAILED : GATE_PASSED);
+	if (fails)
+		assert_has(&text,
+			   "children that were forked are not recorded, and whether they used CUDA"
+			   " is not known (record -f includes children)");
+	string_fini(&text);
+}
+
 /* Nobody knows whether they used CUDA, so that the numbers of the others are as good as ever. */
 static void test_forks_that_are_not_recorded(void **state)
 {
 	struct report_reader reader = report_dump_reader();
-	struct string md = { 0 }, json = { 0 };
+	struct string md = { 0 }, json = { 0 }, page = { 0 };
 
 	(void)state;
 	begin();
@@ -30,6 +51,15 @@ static void test_forks_that_are_not_recorded(void **state)
 	report_dump_read(&dump, &reader);
 	report_md(&md, &reader.report, false, true);
 	report_json(&json, &reader.report);
+	report_html(&page, &reader.report, NULL);
+	assert_has(&md,
+		   "Nothing wrong was found in what was recorded, which lacks at least 11 children"
+		   " that they forked (whether they used CUDA is not known; record -f includes"
+		   " children): no out-of-memory failure");
+	assert_has(&page, "<h1 id=\"verdict-h\">Nothing wrong was found, but not everything is"
+			  " known</h1>");
+	assert_judged(&reader.report, "inexact", true);
+	assert_judged(&reader.report, "loss", false);
 	assert_has(&md,
 		   "Nothing was lost: the numbers of the recorded processes are exact; whether at"
 		   " least 11 children that they forked used CUDA is not known.");
@@ -44,6 +74,7 @@ static void test_forks_that_are_not_recorded(void **state)
 	assert_true(report_all_is_exact(&reader.report));
 	string_fini(&md);
 	string_fini(&json);
+	string_fini(&page);
 	done(&reader);
 }
 

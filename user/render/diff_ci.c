@@ -42,10 +42,15 @@ static void append_failure(struct string *out, const struct gate_condition *cond
 		string_append_text(out, "a recording lacks something");
 		return;
 	case GATE_INEXACT:
-		string_append_format(out, "the numbers of %s are not exact",
-				     exact_a ? "B" :
-				     exact_b ? "A" :
-					       "both");
+		if (exact_a && exact_b)
+			string_append_text(out, "children that were forked are not recorded, and"
+						" whether they used CUDA is not known (record -f"
+						" includes children)");
+		else
+			string_append_format(out, "the numbers of %s are not exact",
+					     exact_a ? "B" :
+					     exact_b ? "A" :
+						       "both");
 		return;
 	case GATE_EMPTY:
 	case GATE_LEFT:

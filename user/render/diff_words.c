@@ -488,6 +488,7 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 	bool lost_a = diff_has_losses(diff->a), lost_b = diff_has_losses(diff->b);
 	bool missed_a = diff_has_missed(diff->a), missed_b = diff_has_missed(diff->b);
 	bool untraced_a = diff_has_untraced(diff->a), untraced_b = diff_has_untraced(diff->b);
+	bool children_a = diff_lacks_children(diff->a), children_b = diff_lacks_children(diff->b);
 	bool inexact_a = diff_is_inexact(diff->a), inexact_b = diff_is_inexact(diff->b);
 	struct string *out = verdict_sentence(verdict);
 
@@ -505,7 +506,10 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 	else if (lost_a || lost_b)
 		string_append_text(out, ", but no allocation or free is known to be missing");
 	else if (!missed_a && !missed_b && !untraced_a && !untraced_b)
-		string_append_text(out, ": the numbers are exact");
+		string_append_text(out,
+				   children_a || children_b ?
+					   ": the numbers of the recorded processes are exact" :
+					   ": the numbers are exact");
 	if (missed_a || missed_b)
 		string_append_format(out,
 				     "; of processes that could not be attached to in time %s,"
@@ -516,6 +520,11 @@ static void say_losses(struct verdict *verdict, const struct diff *diff)
 				     "; descendants of the recorded processes %s used CUDA and were"
 				     " not recorded",
 				     in_which(untraced_a, untraced_b));
+	if (children_a || children_b)
+		string_append_format(out,
+				     "; whether children that they forked %s used CUDA is not known"
+				     " (record -f includes children)",
+				     in_which(children_a, children_b));
 	string_append_char(out, '.');
 }
 

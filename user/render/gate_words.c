@@ -107,13 +107,24 @@ static const char *subject_of(const struct gate_condition *condition,
 	}
 }
 
+static const char *inexact_words(const struct report_recording *recording)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+
+	return report_has_losses(recording) || report_is_inexact(recording) ||
+			       coverage->missed_processes || coverage->untraced ?
+		       "the numbers are not exact" :
+		       "children that were forked are not recorded, and whether they used CUDA is"
+		       " not known (record -f includes children)";
+}
+
 static void append_failure(struct string *out, const struct gate_condition *condition,
 			   const struct report_recording *recording,
 			   const struct gate_result *result)
 {
-	static const char *const texts[GATE_KINDS_COUNT] = {
+	const char *const texts[GATE_KINDS_COUNT] = {
 		[GATE_LOSS] = "the recording lacks something",
-		[GATE_INEXACT] = "the numbers are not exact",
+		[GATE_INEXACT] = inexact_words(recording),
 		[GATE_EMPTY] = "no call was recorded",
 	};
 	const struct report_finding *first = first_of(condition, recording);

@@ -209,10 +209,20 @@ void report_append_unwritten(struct string *out, const struct report *report)
 /* Who reads no further must not take it to be about what nothing has recorded. */
 void report_append_nothing_found(struct string *out, const struct report *report)
 {
+	const struct lacks lacks = lacks_of(report);
+
 	string_append_text(out, "Nothing wrong was found");
-	if (lacks_of(report).held_before)
-		string_append_text(out, " in what was recorded, which lacks what processes held"
-					" before they were attached to");
+	if (lacks.held_before || lacks.forks)
+		string_append_text(out, " in what was recorded, which lacks ");
+	if (lacks.held_before)
+		string_append_text(out, "what processes held before they were attached to");
+	if (lacks.forks)
+		string_append_format(out,
+				     "%sat least %llu child%s that they forked (whether %s used"
+				     " CUDA is not known; record -f includes children)",
+				     lacks.held_before ? " and " : "", (ull)lacks.forks,
+				     lacks.forks == 1 ? "" : "ren",
+				     lacks.forks == 1 ? "it" : "they");
 }
 
 void report_append_exactness(struct string *out, const struct report *report)

@@ -191,7 +191,8 @@ static const char *doubt_of(const struct report *report)
 		if (report_has_losses(report->recordings[i]) || coverage->missed_processes ||
 		    coverage->untraced)
 			return "Nothing wrong was found, but something is missing";
-		inexact |= report_is_inexact(report->recordings[i]);
+		inexact |= report_is_inexact(report->recordings[i]) ||
+			   report_lacks_children(report->recordings[i]);
 		calls += coverage->account.calls;
 	}
 	if (report->refused)

@@ -90,6 +90,31 @@ static void append_cost(struct string *out, const struct summary *summary)
 	string_append_char(out, '\n');
 }
 
+/* Who reads the numbers above must not take them for all that there was. */
+static void append_not_traced(struct string *out, const struct summary *summary)
+{
+	const uint64_t forks = summary->forks ? untraced_forks_sum(summary->forks) : 0;
+
+	if (summary->missed_processes)
+		string_append_format(out,
+				     "  not traced: at least %llu process%s that could not be"
+				     " attached to in time; calls may be missing\n",
+				     (ull)summary->missed_processes,
+				     summary->missed_processes == 1 ? "" : "es");
+	if (summary->untraced)
+		string_append_format(out,
+				     "  not traced: at least %llu descendant%s that used CUDA (-f"
+				     " traces children, too)\n",
+				     (ull)summary->untraced, PLURAL(summary->untraced));
+	if (forks)
+		string_append_format(out,
+				     "  not traced: at least %llu child%s that %s forked with the"
+				     " driver mapped; whether %s used CUDA is not known (-f traces"
+				     " children, too)\n",
+				     (ull)forks, forks == 1 ? "" : "ren",
+				     forks == 1 ? "was" : "were", forks == 1 ? "it" : "they");
+}
+
 void summary_account_append(struct string *out, const struct summary *summary, bool lines)
 {
 	char duration[STRING_NUMBER_BYTES];
@@ -106,6 +131,7 @@ void summary_account_append(struct string *out, const struct summary *summary, b
 			out, "  left out: %llu call%s of processes that were not asked for\n",
 			(ull)summary->left_out, PLURAL(summary->left_out));
 	append_losses(out, summary);
+	append_not_traced(out, summary);
 	append_cost(out, summary);
 	if (summary->counters.abandoned)
 		string_append_format(out,

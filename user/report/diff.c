@@ -440,6 +440,16 @@ bool diff_has_untraced(const struct report *side)
 	return false;
 }
 
+bool diff_lacks_children(const struct report *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		if (report_lacks_children(side->recordings[i]))
+			return true;
+	return false;
+}
+
 bool diff_is_memory(uint8_t space)
 {
 	return space != MS_SPACE_NONE && space != MS_SPACE_RESERVED && space != MS_SPACE_MAPPED;

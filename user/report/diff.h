@@ -274,8 +274,9 @@ bool diff_ended_badly(const struct diff_pair *pair);
 /* For one side. */
 bool diff_has_losses(const struct report *side);
 bool diff_is_inexact(const struct report *side);
-bool diff_has_missed(const struct report *side);   /* processes */
-bool diff_has_untraced(const struct report *side); /* descendants of the recorded ones */
+bool diff_has_missed(const struct report *side);     /* processes */
+bool diff_has_untraced(const struct report *side);   /* descendants of the recorded ones */
+bool diff_lacks_children(const struct report *side); /* that may have used CUDA */
 
 /* ---- rates and times: shown, but no differences ---------------------------------------------- */
 

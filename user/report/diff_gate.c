@@ -76,7 +76,8 @@ static bool is_met(const struct gate_condition *condition, const struct diff *di
 	case GATE_LOSS:
 		return diff_has_losses(diff->a) || diff_has_losses(diff->b);
 	case GATE_INEXACT:
-		return !report_all_is_exact(diff->a) || !report_all_is_exact(diff->b);
+		return !report_all_is_exact(diff->a) || !report_all_is_exact(diff->b) ||
+		       diff_lacks_children(diff->a) || diff_lacks_children(diff->b);
 	case GATE_EMPTY:
 	case GATE_LEFT:
 	case GATE_PEAK:

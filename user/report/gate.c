@@ -463,7 +463,8 @@ static bool is_met(const struct gate_condition *condition, const struct report *
 		return report_has_losses(recording);
 	case GATE_INEXACT:
 		return report_has_losses(recording) || report_is_inexact(recording) ||
-		       recording->coverage.missed_processes || recording->coverage.untraced;
+		       recording->coverage.missed_processes || recording->coverage.untraced ||
+		       report_lacks_children(recording);
 	case GATE_EMPTY:
 		return report_is_empty(report);
 	case GATE_LEFT:

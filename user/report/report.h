@@ -403,6 +403,12 @@ bool report_process_is_inexact(const struct report_recording *recording,
 			       const struct process *process);
 
 /*
+ * Whether recorded processes forked children that were not recorded, and may have used CUDA. The
+ * numbers of the recorded ones are exact for all that.
+ */
+bool report_lacks_children(const struct report_recording *recording);
+
+/*
  * Whether nothing is missing or unknown: no call of any kind, no file, not even of processes that
  * were not attached to in time. Then the report says that its numbers are exact.
  */

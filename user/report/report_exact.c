@@ -118,6 +118,11 @@ bool report_is_inexact(const struct report_recording *recording)
 	       report_names_no_process(recording) || is_inexact(&unknown);
 }
 
+bool report_lacks_children(const struct report_recording *recording)
+{
+	return untraced_forks_sum(&recording->coverage.forks);
+}
+
 bool report_all_is_exact(const struct report *report)
 {
 	size_t i;

@@ -350,10 +350,10 @@ try:
     while not named() and time.monotonic() < end:
         time.sleep(0.2)
     rows = named()
-    assert len(rows) == 1 and any("1.00 MiB" in cell for cell in rows[0]), rows
+    assert len(rows) == 1 and any("1 MiB" == cell for cell in rows[0]), rows
     heads = [head.text for head in browser.find_elements("css selector", "thead th")]
     # No sum over kinds of memory that are not to be added up.
-    assert dict(zip(heads, rows[0], strict=True))["Held on devices"] == "1.00 MiB", (heads, rows)
+    assert dict(zip(heads, rows[0], strict=True))["Held on devices"] == "1 MiB", (heads, rows)
     assert not browser.find_elements("css selector", "#processes b"), "a name became markup"
     assert "calls seen" in browser.find_element("id", "state").text
     charts = lambda: browser.find_elements("css selector", "#charts svg polyline")

@@ -74,7 +74,7 @@ tool_pid() {
 	keys Enter
 	until_it_shows "[1 Spaces]"
 	until_it_shows "device  4 MiB"
-	until_it_shows "up to 4 MiB"
+	until_it_shows "up to 4 MiB, growth "
 	keys 3
 	until_it_shows "[3 Largest blocks]"
 	screen | grep -q '^ *3 MiB  device .*cuMemAlloc_v2'

@@ -9,6 +9,7 @@
 #include "top/top_detail.h"
 
 #define ROWS_MOST 1000
+#define WORDS_WIDTH 40 /* around the graph of a minute */
 
 /* ---- a process ------------------------------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ static void draw_samples(struct top_lines *lines, struct string *line, const str
 {
 	uint64_t samples[TOP_SAMPLES], highest = 0;
 	const size_t count = top_samples(top, row, samples);
-	const size_t width = lines->width < TOP_SAMPLES + 20 ? 30 : TOP_SAMPLES;
+	const size_t width = lines->width < TOP_SAMPLES + WORDS_WIDTH ? 30 : TOP_SAMPLES;
 	size_t i;
 
 	for (i = 0; i < count; i++)

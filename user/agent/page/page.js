@@ -8,15 +8,16 @@ let hasHistory = false;
 let ring = null; // the directory of the recording
 let chosen = null; // the part of the hour that is marked: [from, to], Unix times; or all of it
 
+// As top and reports say it.
 function size(bytes) {
 	const units = ["B", "KiB", "MiB", "GiB", "TiB"];
 	let i = 0;
 
 	if (bytes === null)
 		return "?";
-	for (; bytes >= 1024 && i < units.length - 1; i++)
+	for (; bytes >= 1023.5 && i < units.length - 1; i++)
 		bytes /= 1024;
-	return bytes.toFixed(i && bytes < 100 ? 2 : 0) + " " + units[i];
+	return bytes.toFixed(Number.isInteger(bytes) || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2) + " " + units[i];
 }
 
 function element(name, text, className) {

@@ -366,6 +366,7 @@ _Static_assert(sizeof(struct ms_load) == 152, "wire layout");
 _Static_assert(sizeof(struct ms_node) == 56, "wire layout");
 _Static_assert(sizeof(struct ms_gpu) == 72, "wire layout");
 _Static_assert(sizeof(struct ms_placement) == 72, "wire layout");
+_Static_assert(sizeof(struct ms_limit) == 408, "wire layout");
 _Static_assert(sizeof(struct ms_budget) == 64, "wire layout");
 _Static_assert(sizeof(struct ms_who) == 88, "texts follow without a hole");
 

@@ -84,6 +84,33 @@ struct ms_gpu {
 	char bdf[MS_BDF_BYTES]; /* "0000:81:00.0", filled up with 0 */
 };
 
+#define MS_LIMIT_REGION_BYTES 64
+#define MS_LIMIT_PATH_BYTES 256
+
+enum ms_limit_known {
+	MS_LIMIT_GUARANTEED = 1 << 0,
+	MS_LIMIT_MEMORY = 1 << 1, /* there is a limit: limit_bytes and limit_used_bytes */
+	MS_LIMIT_DEVICE = 1 << 2, /* capacity_bytes and device_used_bytes */
+};
+
+/*
+ * How much memory of a device the process's cgroup uses and may use, as the kernel counts it
+ * (dmem), of all programs in it. Those of one time and process belong together.
+ */
+struct ms_limit {
+	struct ms_event event;
+	__u32 known;            /* enum ms_limit_known */
+	__u32 limit_path_bytes; /* of `path`, which name the cgroup whose limit it is */
+	__u64 used_bytes;       /* by the cgroup and those in it */
+	__u64 guaranteed_bytes;
+	__u64 limit_bytes; /* of the cgroup, or of one that it is in: of that which leaves least */
+	__u64 limit_used_bytes;             /* by the cgroup whose limit it is */
+	__u64 capacity_bytes;               /* of the region... */
+	__u64 device_used_bytes;            /* ...and how much of it is used by all */
+	char region[MS_LIMIT_REGION_BYTES]; /* the kernel's name; both are filled up with 0 */
+	char path[MS_LIMIT_PATH_BYTES];     /* of the cgroup; of a longer one, the beginning */
+};
+
 /*
  * On which node some of a process's memory of one space lies: of the blocks that were looked at, so
  * many of the pages that were asked for. Records of one time belong together.

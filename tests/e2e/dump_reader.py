@@ -290,6 +290,10 @@ def describe(record, rows):
     if kind == 35:
         stack, one_in, row = struct.unpack_from("<IIH", record, 28)
         return f"launch_sample {rows[row]} stack={stack} one_in={one_in}"
+    if kind == 36:
+        known, length, _, _, limit, used = struct.unpack_from("<II4Q", record, 32)
+        region, path = (record[a:b].rstrip(bytes(1)).decode() for a, b in ((88, 152), (152, 408)))
+        return f"memory_limit known={known} {region} of {path[:length]}: {used} of {limit} in {path}"
     if kind == 256:
         return "anchor allocations=%u exits=%u more=%u" % struct.unpack_from("<3Q", record, 32)
     if kind == 257:

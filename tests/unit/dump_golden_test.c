@@ -76,6 +76,7 @@ static void add_what_the_example_lacks(struct example *example)
 	example_add_to_other(example, record_activity(MS_ACTIVITY_COPY, 2, 1010000, 4000));
 	example_add_to_other(example, record_marker(MS_MARKER_PUSH, "step"));
 	example_add_to_other(example, record_budget(MS_BUDGET_ALL, MS_BUDGET_OFF, 1000000000));
+	example_add_to_other(example, record_limit("drm/0000:65:00.0/vram", 1 << 20, 1 << 30));
 	example_add_to_other(example, record_range(MS_RANGE_MAP, 0x7f0000000000, 2 << 20, 1));
 	example_add_to_other(example, record_xid(31, "0000:65:00.0", 4711, "MMU Fault"));
 	example_add_to_other(example, record_frame(1, "cudaMalloc", "/lib/libcudart.so.12"));

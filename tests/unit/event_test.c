@@ -41,6 +41,7 @@ static size_t samples(union record *out)
 	out[count++] = record_numa_node(1, 4096);
 	out[count++] = record_gpu_link("0000:81:00.0", 25, 8);
 	out[count++] = record_placement(MS_SPACE_PINNED, 1, 8);
+	out[count++] = record_limit("drm/0000:65:00.0/vram", 4096, 8192);
 	out[count++] = record_budget(MS_BUDGET_OFF, MS_BUDGET_ENTRIES, 1000);
 	out[count++] = record_range(MS_RANGE_MAP, 0x7f0000000000, 2 << 20, 0x5c000010);
 	out[count++] = record_xid(79, "0000:65:00.0", 0, "GPU has fallen off the bus.");
@@ -56,7 +57,7 @@ static size_t samples(union record *out)
 	return count;
 }
 
-#define SAMPLES_MAX 40
+#define SAMPLES_MAX 48
 
 /* ---- what event.h promises ------------------------------------------------------------------- */
 
@@ -337,6 +338,22 @@ static void test_no_more_pages_lie_somewhere_than_were_asked_for(void **state)
 	assert_refused(&record);
 }
 
+static void test_texts_of_limits_end(void **state)
+{
+	union record record = record_limit("drm/0000:65:00.0/vram", 4096, 8192);
+
+	(void)state;
+	assert_accepted(&record);
+	record.limit.limit_path_bytes = MS_LIMIT_PATH_BYTES;
+	assert_refused(&record);
+	record.limit.limit_path_bytes = 1;
+	record.limit.path[MS_LIMIT_PATH_BYTES - 1] = 'x';
+	assert_refused(&record);
+	record.limit.path[MS_LIMIT_PATH_BYTES - 1] = '\0';
+	record.limit.region[MS_LIMIT_REGION_BYTES - 1] = 'x';
+	assert_refused(&record);
+}
+
 static void test_texts_of_errors_of_devices_end(void **state)
 {
 	union record record = record_xid(79, "0000:65:00.0", 0, "");
@@ -540,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_a_driver_row_of_another_op_is_refused),
 		cmocka_unit_test(test_no_call_waits_longer_than_it_takes),
 		cmocka_unit_test(test_no_more_pages_lie_somewhere_than_were_asked_for),
+		cmocka_unit_test(test_texts_of_limits_end),
 		cmocka_unit_test(test_texts_of_errors_of_devices_end),
 		cmocka_unit_test(test_steps_of_budgets_are_known_ones),
 		cmocka_unit_test(test_only_launches_are_chosen_by_chance),

@@ -28,6 +28,14 @@ static inline bool append_host_record(struct string *out, const union record *re
 		string_append_format(out, "numa_node %u free=%llu", record->node.node,
 				     (unsigned long long)record->node.free_bytes);
 		return true;
+	case MS_TYPE_LIMIT:
+		string_append_format(out, "memory_limit known=%u %s of %.*s: %llu of %llu in %s",
+				     record->limit.known, record->limit.region,
+				     (int)record->limit.limit_path_bytes, record->limit.path,
+				     (unsigned long long)record->limit.limit_used_bytes,
+				     (unsigned long long)record->limit.limit_bytes,
+				     record->limit.path);
+		return true;
 	case MS_TYPE_PLACEMENT:
 		string_append_format(out, "placement space=%u node=%d pages=%llu of %llu",
 				     record->placement.space, record->placement.node,

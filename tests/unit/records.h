@@ -37,6 +37,7 @@ union record {
 	struct ms_load load;
 	struct ms_node node;
 	struct ms_gpu gpu;
+	struct ms_limit limit;
 	struct ms_placement placement;
 	struct ms_budget budget;
 	struct ms_xid xid;
@@ -585,6 +586,7 @@ static inline union record record_attach_running(void)
 
 #include "record_driver.h"
 #include "record_frameworks.h"
+#include "record_limits.h"
 #include "record_modifiers.h"
 
 #endif /* MEMSCOPE_TESTS_RECORDS_H */

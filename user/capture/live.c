@@ -420,6 +420,8 @@ static int open_sources(struct live *live)
 	if (!err)
 		err = live_host_open(live);
 	if (!err)
+		err = live_limits_open(live);
+	if (!err)
 		err = live_kernel_log_open(live);
 	return err ? err : loop_add_check(live->loop, check, live);
 }
@@ -578,6 +580,7 @@ void live_close(struct live *live)
 	live_markers_close(live);
 	programs_close(live->programs);
 	live_host_close(live);
+	live_limits_close(live);
 	live_devices_close(live);
 	live_kernel_log_close(live);
 	loop_close(live->loop);

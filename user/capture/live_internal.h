@@ -120,9 +120,12 @@ struct live {
 	struct loop_source *devices_source, *devices_timer;
 	bool devices_asked; /* and not answered yet */
 	uint64_t devices_asked_ns;
-	uint64_t devices_refused_ns;    /* when a call that was refused memory was a reason to */
-	int kernel_log_fd;              /* not above 0: there is none */
-	struct loop_source *host_timer; /* NULL: the host is not looked at */
+	uint64_t devices_refused_ns;      /* when a call that was refused memory was a reason to */
+	struct loop_source *limits_timer; /* NULL: the kernel counts no device memory of cgroups */
+	struct loop_source *limits_soon;  /* set when a call was refused memory: of its process, */
+	struct limits_look *limits;       /* as it was then */
+	int kernel_log_fd;                /* not above 0: there is none */
+	struct loop_source *host_timer;   /* NULL: the host is not looked at */
 	uint64_t host_looked_ns, host_cost_ns; /* when last, and the CPU time that it took */
 	uint64_t host_wait_ns;                 /* until the next time */
 	int64_t host_credit_ns;                /* CPU time that looks may still take... */
@@ -216,6 +219,11 @@ int live_devices_open(struct live *live);
 void live_devices_see(struct live *live, const struct ms_call *call);
 void live_devices_end(struct live *live);
 void live_devices_close(struct live *live);
+
+/* live_limits.c. see: as above. open returns 0 or -errno. */
+int live_limits_open(struct live *live);
+void live_limits_see(struct live *live, const struct ms_call *call);
+void live_limits_close(struct live *live);
 
 /* live_host.c. end: while all targets are there. open returns 0 or -errno. */
 int live_host_open(struct live *live);

@@ -499,6 +499,7 @@ int live_take(void *context, void *record, size_t length)
 	note_asked(live, event);
 	if (event->type == MS_TYPE_CALL) {
 		live_devices_see(live, record);
+		live_limits_see(live, record);
 		live_asks_hear(live, record);
 	}
 	if (!err && (event->type == MS_TYPE_FORK || event->type == MS_TYPE_EXEC ||

@@ -290,6 +290,15 @@ static int decode_xid(const struct ms_xid *xid)
 	return !xid->bdf[MS_BDF_BYTES - 1] && !xid->text[MS_XID_TEXT_BYTES - 1] ? 0 : -EINVAL;
 }
 
+/* Likewise. */
+static int decode_limit(const struct ms_limit *limit)
+{
+	return !limit->region[MS_LIMIT_REGION_BYTES - 1] && !limit->path[MS_LIMIT_PATH_BYTES - 1] &&
+			       limit->limit_path_bytes < MS_LIMIT_PATH_BYTES ?
+		       0 :
+		       -EINVAL;
+}
+
 static int decode_sample(const void *record, struct event *event)
 {
 	event->sample = record;
@@ -316,6 +325,8 @@ static int decode_sample(const void *record, struct event *event)
 		return decode_budget(record);
 	case MS_TYPE_XID:
 		return decode_xid(record);
+	case MS_TYPE_LIMIT:
+		return decode_limit(record);
 	default:
 		return 0;
 	}

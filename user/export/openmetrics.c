@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "export/export.h"
+#include "export/limit_metrics.h"
 #include "export/openmetrics.h"
 #include "event/losses.h"
 #include "ledger/call_latency.h"
@@ -32,6 +33,7 @@
 	X(NVML_TOTAL, "memscope_gpu_nvml_total_bytes", "gauge", "bytes", "Memory of the device, as NVML says") \
 	X(NVML_USED, "memscope_gpu_nvml_used_bytes", "gauge", "bytes", "Memory of the device that is in use, as NVML says") \
 	X(NVML_RESERVED, "memscope_gpu_nvml_reserved_bytes", "gauge", "bytes", "Memory of the device that the driver and the firmware keep, as NVML says") \
+	LIMIT_METRICS_FAMILIES(X) \
 	X(XIDS, "memscope_gpu_xid_errors", "counter", "", "Errors of devices that NVIDIA's driver reported in the kernel's log (Xid)") \
 	X(GPU_EXPLAINED, "memscope_gpu_memory_explained_bytes", "gauge", "bytes", "Memory of the device that the recorded processes hold") \
 	X(GPU_PEAK, "memscope_gpu_memory_explained_peak_bytes", "gauge", "bytes", "The most of it at any time") \
@@ -475,6 +477,7 @@ void openmetrics_add(struct openmetrics *export, const struct report_recording *
 	for (i = 0; i < nvml->count; i++)
 		if (nvml->devices[i].last.known & MS_DEVICE_MEMORY)
 			add_nvml(export, &nvml->devices[i].last);
+	limit_metrics_add(export->metrics, FAMILY_CGROUP_USED, recording, export->options.live);
 	for (i = 0; i < recording->processes_count; i++)
 		add_process(export, &recording->processes[i]);
 	if (!export->options.live)

@@ -26,8 +26,7 @@ static bool lists(const char *list, size_t length, const char *word)
 	return false;
 }
 
-/* Where version 2 is mounted: alone, or beside version 1. */
-static const char *unified_of(const char *root)
+const char *cgroup_files_mounted(const char *root)
 {
 	char path[HOST_FILES_PATH_BYTES], text[16];
 
@@ -53,7 +52,7 @@ static void take_line(const char *root, char *line, struct cgroup_files *files)
 		return;
 	length = (size_t)(path++ - controllers);
 	if (!length) {
-		const char *mounted = unified_of(root);
+		const char *mounted = cgroup_files_mounted(root);
 
 		files->mounted = mounted;
 		set_path(files->unified, mounted, path);

@@ -25,6 +25,9 @@ struct cgroup_files {
 	bool memory_is_old, cpu_is_old;        /* version 1 */
 };
 
+/* Where version 2 is mounted: alone, or beside version 1. */
+const char *cgroup_files_mounted(const char *root);
+
 /* Finds the cgroups of a process. Returns false if there are none. */
 bool cgroup_files_find(const char *root, pid_t pid, struct cgroup_files *files);
 

@@ -193,26 +193,42 @@ static bool is_outside(const char *path)
 	return !strncmp(path, "/..", 3) && (!path[3] || path[3] == '/');
 }
 
-bool dmem_read(const char *root, pid_t pid, struct dmem *dmem)
+/*
+ * Finds the nearest cgroup of the process that has counters. A cgroup has some only if those that
+ * it is in have them, too. Returns false if there is none.
+ */
+static bool locate(const char *root, pid_t pid, struct cgroup_files *files)
 {
-	struct cgroup_files files;
 	size_t mounted_bytes;
-	char *directory = files.unified;
+
+	if (!cgroup_files_find(root, pid, files) || !*files->unified ||
+	    !has_counters(root, files->mounted))
+		return false;
+	mounted_bytes = strlen(files->mounted);
+	if (is_outside(files->unified + mounted_bytes))
+		return false;
+	while (!has_counters(root, files->unified))
+		if (!leave(files->unified, mounted_bytes))
+			return false;
+	return true;
+}
+
+static const char *path_of(const struct cgroup_files *files)
+{
+	const char *path = files->unified + strlen(files->mounted);
+
+	return *path ? path : "/";
+}
+
+/* Of what was located, whose path is not needed any more. */
+static bool read_all(const char *root, struct cgroup_files *files, struct dmem *dmem)
+{
+	const size_t mounted_bytes = strlen(files->mounted);
+	char *directory = files->unified;
 
 	dmem->count = 0;
 	dmem->cut = false;
-	/* A cgroup has counters only if those that it is in have them. */
-	if (!cgroup_files_find(root, pid, &files) || !*directory ||
-	    !has_counters(root, files.mounted))
-		return false;
-	mounted_bytes = strlen(files.mounted);
-	if (is_outside(directory + mounted_bytes))
-		return false;
-	while (!has_counters(root, directory))
-		if (!leave(directory, mounted_bytes))
-			return false;
-	snprintf(dmem->path, sizeof(dmem->path), "%s",
-		 directory[mounted_bytes] ? directory + mounted_bytes : "/");
+	snprintf(dmem->path, sizeof(dmem->path), "%s", path_of(files));
 	read_used(dmem, root, directory);
 	read_guaranteed(dmem, root, directory);
 	do {
@@ -220,8 +236,21 @@ bool dmem_read(const char *root, pid_t pid, struct dmem *dmem)
 
 		read_limits(dmem, root, directory, bytes ? bytes : 1);
 	} while (leave(directory, mounted_bytes));
-	read_device(dmem, root, files.mounted);
+	read_device(dmem, root, files->mounted);
 	return dmem->count;
+}
+
+bool dmem_read(const char *root, pid_t pid, struct dmem *dmem)
+{
+	struct cgroup_files files;
+
+	dmem->count = 0;
+	return locate(root, pid, &files) && read_all(root, &files, dmem);
+}
+
+bool dmem_is_counted(const char *root)
+{
+	return has_counters(root, cgroup_files_mounted(root));
 }
 
 /* ---- whose region it is ---------------------------------------------------------------------- */
@@ -263,19 +292,16 @@ bool dmem_pci(const char *name, char pci[DMEM_PCI_BYTES])
 
 size_t dmem_table_add(struct dmem_table *table, const char *root, pid_t pid)
 {
-	struct dmem *dmem;
+	struct cgroup_files files;
 	size_t i;
 
-	if (memory_grow(&table->cgroups, &table->capacity, table->count + 1,
-			sizeof(*table->cgroups)))
-		return DMEM_NONE;
-	dmem = &table->cgroups[table->count];
-	if (!dmem_read(root, pid, dmem))
+	if (!locate(root, pid, &files) || memory_grow(&table->cgroups, &table->capacity,
+						      table->count + 1, sizeof(*table->cgroups)))
 		return DMEM_NONE;
 	for (i = 0; i < table->count; i++)
-		if (!strcmp(table->cgroups[i].path, dmem->path))
+		if (!strcmp(table->cgroups[i].path, path_of(&files)))
 			return i;
-	return table->count++;
+	return read_all(root, &files, &table->cgroups[table->count]) ? table->count++ : DMEM_NONE;
 }
 
 void dmem_table_fini(struct dmem_table *table)

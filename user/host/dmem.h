@@ -55,6 +55,9 @@ struct dmem {
 /* Returns false if no device memory of the process's cgroup is counted. `root`: see above. */
 bool dmem_read(const char *root, pid_t pid, struct dmem *dmem);
 
+/* Whether the kernel counts any. */
+bool dmem_is_counted(const char *root);
+
 /* What the limit leaves. */
 uint64_t dmem_left(const struct dmem_region *region);
 

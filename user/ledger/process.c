@@ -46,6 +46,7 @@ void process_free(struct process *process)
 	process_identity_fini(process);
 	driver_objects_fini(&process->driver);
 	nvml_account_fini(&process->nvml);
+	device_limits_fini(&process->limits);
 	tensors_fini(&process->tensors);
 	nccl_fini(&process->nccl);
 	gpu_times_free(process->gpu);

@@ -470,6 +470,8 @@ static int apply_sample(struct state *state, struct process *process, const stru
 	case MS_TYPE_PLACEMENT:
 		host_account_place(&process->host, sample);
 		return 0;
+	case MS_TYPE_LIMIT:
+		return device_limits_apply(&process->limits, sample);
 	case MS_TYPE_BUDGET:
 		return process_note_budget(process, sample);
 	}
@@ -520,6 +522,7 @@ static int apply_event(struct state *state, struct process *process, const struc
 	case MS_TYPE_GPU_STATUS:
 	case MS_TYPE_HELD:
 	case MS_TYPE_LOAD:
+	case MS_TYPE_LIMIT:
 	case MS_TYPE_PLACEMENT:
 	case MS_TYPE_BUDGET:
 		return apply_sample(state, process, event, change);

@@ -18,6 +18,7 @@
 #include "ledger/devices.h"
 #include "ledger/driver_objects.h"
 #include "ledger/gpu_times.h"
+#include "ledger/device_limits.h"
 #include "ledger/host_account.h"
 #include "ledger/nvml_account.h"
 #include "ledger/ledger.h"
@@ -208,6 +209,7 @@ struct process {
 	struct nvml_account nvml;
 	struct gpu_times *gpu; /* NULL: nothing is known of what GPUs did for it, and when */
 	struct host_loads host;
+	struct device_limits limits;
 	struct usage *usage; /* NULL: not asked for */
 };
 

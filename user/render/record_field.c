@@ -414,6 +414,16 @@ static struct field_value get_budget_had_stacks(const struct event *event,
 				     .number = !budget_has(event, MS_BUDGET_WAS_STACKLESS) };
 }
 
+static struct field_value get_limit_cgroup(const struct event *event, const struct change *change)
+{
+	const struct ms_limit *limit = (const struct ms_limit *)event->sample;
+
+	(void)change;
+	return (struct field_value){ .known = limit->known & MS_LIMIT_MEMORY,
+				     .text = limit->path,
+				     .length = strnlen(limit->path, limit->limit_path_bytes) };
+}
+
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 #define MEMBER(layout, member) \

@@ -438,7 +438,7 @@ static int show_process(struct text_sink *text, const struct event *event,
 static bool is_summary_alone(uint32_t type)
 {
 	return type == MS_TYPE_OBJECT || type == MS_TYPE_RANGE || type == MS_TYPE_DEVICE ||
-	       type == MS_TYPE_HELD;
+	       type == MS_TYPE_HELD || type == MS_TYPE_LIMIT;
 }
 
 static int text_event(struct sink *sink, const struct event *event, const struct change *change)

@@ -40,10 +40,11 @@ struct target {
 	char *unread;
 	int unread_error;
 	bool unread_said;
-	bool identified; /* who it is has been fed */
-	bool view_known; /* which devices it sees has been fed */
-	bool left;       /* the cgroup that was asked for, and is traced on */
-	bool named;      /* by -p, or it is the command: not found, and no child */
+	uint64_t limits_ns; /* when it was looked at what its cgroup may use of devices */
+	bool identified;    /* who it is has been fed */
+	bool view_known;    /* which devices it sees has been fed */
+	bool left;          /* the cgroup that was asked for, and is traced on */
+	bool named;         /* by -p, or it is the command: not found, and no child */
 	struct target_ioctl ioctl;
 	struct target_tensors tensors;
 	struct target_markers markers;

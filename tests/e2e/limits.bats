@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Limits of cgroups on memory of devices: what the kernel would say is in files, which are put where cgroups
+# are mounted, in a mount namespace of the tool's own. To the simulated driver, they are no limits.
+
+bats_require_minimum_version 1.5.0
+load agent
+
+REGION=drm/0000:65:00.0/vram
+
+eval "without_limits_$(declare -f setup)"
+setup() {
+	without_limits_setup
+	mkdir cgroups of
+	echo dmem > cgroups/cgroup.controllers
+	echo "$REGION $((2048 << 20))" > cgroups/dmem.capacity
+	counted "" 1100
+	counted /pods 950 1000
+	counted /pods/one 900 max
+	echo "$REGION $((100 << 20))" > cgroups/pods/one/dmem.min
+	cat > tool <<-END
+		#!/bin/sh
+		exec unshare -m sh -c '
+			mount --bind $PWD/cgroups /sys/fs/cgroup || exit 99
+			for file in $PWD/of/*; do mount --bind "\$file" "/proc/\${file##*/}/cgroup" || exit 99; done
+			exec "\$@"' sh "$MEMSCOPE" "\$@"
+	END
+	chmod +x tool
+	REAL=$MEMSCOPE MEMSCOPE=$PWD/tool
+	puppet_start
+	echo 0::/pods/one > "of/$PUPPET_PID"
+}
+
+# counted CGROUP USED [LIMIT]: in MiB
+counted() {
+	mkdir -p "cgroups$1"
+	echo "$REGION $(($2 << 20))" > "cgroups$1/dmem.current"
+	[ -z "${3:-}" ] || echo "$REGION $([ "$3" = max ] && echo max || echo $(($3 << 20)))" > "cgroups$1/dmem.max"
+}
+
+@test "a recording has what the cgroup of a process uses and may use, also when it is refused memory" {
+	record_start -p "$PUPPET_PID" --nvml=1h -o run.mscope
+	puppet load
+	puppet init
+	puppet alloc 4096
+	counted /pods 990 1000
+	echo "alloc $((1 << 45))" >&8
+	read -r -t 60 answer <&9
+	assert_equal "$answer" 2
+	wait_for '"$REAL" export -f ndjson -o - run.mscope 2> export.err | grep -q "\"limit_used_bytes\":$((990 << 20)),"'
+	puppet_end
+	tool_wait record RECORD_PID
+	"$REAL" export -f ndjson -o run.jsonl run.mscope
+	jq -c 'select(.type == "memory_limit") | [.region, .cgroup, .used_bytes, .guaranteed_bytes, .limit_bytes,
+		.limit_cgroup, .limit_used_bytes, .capacity_bytes, .device_used_bytes | numbers |= . / 1048576]' run.jsonl |
+		uniq > got.txt
+	diff got.txt - <<-END
+		["$REGION","/pods/one",900,100,1000,"/pods",950,2048,1100]
+		["$REGION","/pods/one",900,100,1000,"/pods",990,2048,1100]
+	END
+}
+
+@test "the agent says it of its processes, and has series of cgroups" {
+	agent_start
+	puppet load
+	settled
+	puppet init
+	# The agent traces what other tests run, too.
+	wait_for '[ "$(ask /api/v1/who | jq ".processes[] | select(.pid == $PUPPET_PID) | .limits | length")" = 1 ]'
+	ask /api/v1/who > who.json
+	valid agent-who who.json
+	assert_equal "$(jq -c --argjson pid "$PUPPET_PID" '.processes[] | select(.pid == $pid) | .limits[0] | [.region, .cgroup, .used_bytes, .limit_bytes, .limit_cgroup, .left_bytes,
+		.capacity_bytes | numbers |= . / 1048576]' who.json)" "[\"$REGION\",\"/pods/one\",900,1000,\"/pods\",50,2048]"
+	fresh
+	ask /metrics > metrics.txt
+	assert_equal "$(series memscope_cgroup_device_memory_used_bytes "cgroup=\"/pods/one\",region=\"$REGION\"")" $((900 << 20))
+	assert_equal "$(series memscope_cgroup_device_memory_limit_bytes '')" $((1000 << 20))
+	assert_equal "$(series memscope_cgroup_device_memory_left_bytes '')" $((50 << 20))
+	agent_stop
+}
+
+@test "where the kernel counts nothing, nothing is said" {
+	rm -r cgroups/pods cgroups/dmem.current cgroups/dmem.capacity
+	record_start -p "$PUPPET_PID" --nvml=1h -o run.mscope
+	puppet load
+	puppet init
+	puppet alloc 4096
+	puppet_end
+	tool_wait record RECORD_PID
+	"$REAL" export -f ndjson -o run.jsonl run.mscope
+	grep -q cuMemAlloc run.jsonl
+	run ! grep -q memory_limit run.jsonl
+	"$REAL" export -f openmetrics -o run.om run.mscope
+	run ! grep -q memscope_cgroup run.om
+}

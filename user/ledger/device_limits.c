@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger/device_limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+int device_limits_apply(struct device_limits *limits, const struct ms_limit *record)
+{
+	int err;
+
+	if (limits->count && limits->list[0].event.ts_ns != record->event.ts_ns)
+		limits->count = 0;
+	if (limits->count == DEVICE_LIMITS_MOST)
+		return 0;
+	err = memory_grow(&limits->list, &limits->capacity, limits->count + 1,
+			  sizeof(*limits->list));
+	if (!err)
+		limits->list[limits->count++] = *record;
+	return err;
+}
+
+void device_limits_fini(struct device_limits *limits)
+{
+	free(limits->list);
+	*limits = (struct device_limits){ 0 };
+}
+
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+uint64_t device_limits_left(const struct ms_limit *limit)
+{
+	if (!(limit->known & MS_LIMIT_MEMORY))
+		return UINT64_MAX;
+	return less(limit->limit_bytes, limit->limit_used_bytes);
+}
+
+bool device_limits_free(const struct ms_limit *limit, uint64_t *bytes)
+{
+	*bytes = less(limit->capacity_bytes, limit->device_used_bytes);
+	return limit->known & MS_LIMIT_DEVICE;
+}
+
+/* Whether one of the names between slashes is that address. */
+static bool is_of(const char *region, const char *pci)
+{
+	const size_t length = strlen(pci);
+
+	while (region) {
+		if (!strncasecmp(region, pci, length) && (!region[length] || region[length] == '/'))
+			return true;
+		region = strchr(region, '/');
+		region = region ? region + 1 : NULL;
+	}
+	return false;
+}
+
+const struct ms_limit *device_limits_of(const struct device_limits *limits, const char *pci)
+{
+	const struct ms_limit *found = NULL;
+	size_t i;
+
+	for (i = 0; i < limits->count; i++) {
+		const struct ms_limit *limit = &limits->list[i];
+
+		if (!(limit->known & MS_LIMIT_MEMORY) || (*pci && !is_of(limit->region, pci)))
+			continue;
+		if (found && !*pci)
+			return NULL;
+		/* Beside a device's memory, its driver may have small regions of another use. */
+		if (!found || limit->limit_bytes > found->limit_bytes)
+			found = limit;
+	}
+	return found;
+}

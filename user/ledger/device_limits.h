@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much memory of devices the cgroup of a process uses and may use, as the kernel said last. A
+ * part of state_apply().
+ */
+#ifndef MEMSCOPE_LEDGER_DEVICE_LIMITS_H
+#define MEMSCOPE_LEDGER_DEVICE_LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+
+#define DEVICE_LIMITS_MOST 64 /* regions; more are not kept */
+
+/* All of them are of one moment. */
+struct device_limits {
+	struct ms_limit *list;
+	size_t count, capacity;
+};
+
+/* Returns 0 or -ENOMEM. */
+int device_limits_apply(struct device_limits *limits, const struct ms_limit *record);
+void device_limits_fini(struct device_limits *limits);
+
+/* What the limit leaves; without one, all there can be. */
+uint64_t device_limits_left(const struct ms_limit *limit);
+
+/* Whether that is free in the region, too, or false if that is not known. */
+bool device_limits_free(const struct ms_limit *limit, uint64_t *bytes);
+
+/*
+ * The limit that memory of the device comes under: by the device's PCI address, which names of
+ * regions have ("0000:65:00.0"). "" is the device of an unknown address: it is known only if there
+ * is one limited region. NULL: there is none, or it is not known which.
+ */
+const struct ms_limit *device_limits_of(const struct device_limits *limits, const char *pci);
+
+#endif /* MEMSCOPE_LEDGER_DEVICE_LIMITS_H */

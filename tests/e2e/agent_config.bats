@@ -237,6 +237,31 @@ PYTHON
 	grep -q '^PodMonitor memscope-bpf$' kinds.txt
 }
 
+# What Prometheus would show in the panel with the title $1, of its query $2 (from 0), as a rule's test takes it.
+panel_query() {
+	jq -r --arg title "$1" --argjson query "$2" '.panels[] | select(.title == $title) | .targets[$query].expr |
+		gsub("\\$hostname|\\$gpu"; ".*") | gsub("\\$__rate_interval"; "5m")' "$ROOT/deploy/grafana/memscope-bpf.json"
+}
+
+# panel_shows TITLE QUERY TIME SAMPLES, of the series of standard input.
+panel_shows() {
+	jq -Rn --arg expr "$(panel_query "$1" "$2")" --arg time "$3" --argjson samples "$4" '
+		{evaluation_interval: "1m", tests: [{interval: "1m",
+			input_series: [inputs | select(. != "") | split(" = ") | {series: .[0], values: .[1]}],
+			promql_expr_test: [{expr: $expr, eval_time: $time, exp_samples: $samples}]}]}' > panel.json
+	promtool test rules panel.json
+}
+
+@test "the dashboard shows the first failure of a program" {
+	cat > series.txt <<-'SERIES'
+		memscope_failed_calls_total{hostname="a",instance="a:1",comm="train",error="E"} = _x21 1+0x40
+		memscope_agent_ready{hostname="a",instance="a:1"} = 1+0x60
+		memscope_agent_start_time_seconds{hostname="a",instance="a:1"} = -86400+0x60
+	SERIES
+	panel_shows "Failed calls" 0 23m '[{"labels": "{hostname=\"a\",comm=\"train\",error=\"E\"}", "value": 1}]' < series.txt
+	panel_shows "Failed calls" 0 40m '[{"labels": "{hostname=\"a\",comm=\"train\",error=\"E\"}", "value": 0}]' < series.txt
+}
+
 @test "rules and dashboard ask for metrics that there are" {
 	local name
 

@@ -268,6 +268,12 @@ check-e2e: check-e2e-deps
 check-long: check-e2e-deps
 	$(Q)BUILD=$(BUILD) tests/run $(E2E_LONG)
 
+# Receivers of the agent's metrics that are down for minutes; one minute in `make check-long`.
+check-outage: check-e2e-deps
+	$(Q)OUTAGE_MINUTES=$(or $(OUTAGE_MINUTES),10) OUTAGE_FIGURES=$(CURDIR)/$(BUILD)/outage.txt BUILD=$(BUILD) \
+		tests/run tests/e2e/outage_long.bats
+	$(Q)cat $(BUILD)/outage.txt
+
 # What asks how many or for a stride is done in short by `make check`. STRESS=20: of what is random or
 # only done often, a twentieth, but of all cases each, in minutes instead of hours.
 STRESS_E2E := $(shell grep -lE '(times|stride) [0-9]+' tests/e2e/*.bats)
@@ -332,7 +338,7 @@ check:
 
 check-deps: check-e2e-deps $(UNIT_TESTS) $(FUZZ_TARGETS)
 
-.PHONY: check check-deps check-engines check-frameworks check-least check-long check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
+.PHONY: check check-deps check-engines check-frameworks check-least check-long check-outage check-unit check-headers check-cupti check-kernels check-pythons check-stacks check-torch check-fuzz check-e2e check-e2e-deps fuzz stress stress-unit
 .SECONDARY: $(SAN_OBJECTS) $(FUZZ_OBJECTS) $(BUILD)/sanitized/layers.a $(BUILD)/fuzz/helpers.a
 
 -include $(SAN_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZ_OBJECTS:.o=.d) $(FUZZ_TARGETS:=.d)

@@ -346,10 +346,43 @@ static void devices_in_use(void **unused)
 	assert_string_equal(usage.rows[0].name, "GPU-1");
 	assert_true(usage.rows[0].used_known);
 	assert_int_equal(usage.rows[0].used_peak_bytes, 3000);
-	assert_int_equal(usage.rows[0].used_ms, 30000);
-	assert_true(usage.rows[0].used_byte_ms == 10000 * 3000 + 20000 * 1000);
+	assert_int_equal(usage.rows[0].used_ms, 29000);
+	assert_true(usage.rows[0].used_byte_ms == 10000 * 3000 + 19000 * 1000);
 	assert_true(usage.rows[0].byte_ms == 0);
 	history_usage_fini(&usage);
+}
+
+/* All samples of a step count, and what was in use when it began does, too. */
+static void samples_of_one_step(void **unused)
+{
+	struct fixture fixture;
+	struct history_usage usage;
+	int level;
+
+	(void)unused;
+	begin(&fixture);
+	feed(&fixture, record_at(2 * SECOND_NS, record_device_memory("GPU-1", 5000)));
+	feed(&fixture, record_at(6 * SECOND_NS, record_device_memory("GPU-1", 1000)));
+	feed(&fixture, record_at(8 * SECOND_NS, record_device_memory("GPU-1", 1500)));
+	feed(&fixture, record_at(12 * SECOND_NS, record_device_memory("GPU-1", 500)));
+	history_sampler_finish(fixture.sampler, 20 * SECOND_NS);
+	end(&fixture);
+	usage = query(0, 10, HISTORY_BY_DEVICE);
+	assert_int_equal(usage.rows[0].used_peak_bytes, 5000);
+	assert_int_equal(usage.rows[0].used_ms, 8000);
+	assert_true(usage.rows[0].used_byte_ms == 4000 * 5000 + 2000 * 1000 + 2000 * 1500);
+	history_usage_fini(&usage);
+	usage = query(10, 20, HISTORY_BY_DEVICE);
+	assert_int_equal(usage.rows[0].used_peak_bytes, 1500);
+	assert_true(usage.rows[0].used_byte_ms == 2000 * 1500 + 8000 * 500);
+	history_usage_fini(&usage);
+	for (level = 0; level < HISTORY_LEVELS; level++) {
+		char sql[96];
+
+		snprintf(sql, sizeof(sql),
+			 "SELECT max(used_max_bytes) FROM device_memory WHERE level = %d", level);
+		assert_int_equal(ask(sql), 5000);
+	}
 }
 
 static uint64_t held_on(const char *key)
@@ -455,6 +488,7 @@ int main(void)
 		TEST(what_may_be_idle),
 		TEST(the_clock_is_set),
 		TEST(devices_in_use),
+		TEST(samples_of_one_step),
 		TEST(events_are_rows),
 		TEST(a_number_becomes_another_device),
 		TEST(one_process_does_not_hide_others),

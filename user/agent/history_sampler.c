@@ -9,6 +9,7 @@
 #include "agent/held_sum.h"
 #include "agent/history_events.h"
 #include "agent/history_names.h"
+#include "agent/history_used.h"
 #include "analysis/oom_watch.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -19,7 +20,6 @@
 /* Events come out of order, and the clock is adjusted, by less. */
 #define LATE_NS SECOND_NS
 #define DEVICES_MOST 1024
-#define USED_NS (2 * STEP_NS) /* so long a sample of NVML's, one each ten seconds, says something */
 
 struct cell {
 	uint8_t space;
@@ -56,6 +56,7 @@ struct history_sampler {
 	uint64_t missed;
 
 	struct history_events events;
+	struct history_used used;
 
 	/* The batch that is made. */
 	struct string bytes;
@@ -273,27 +274,22 @@ static int put_devices(struct history_sampler *sampler, uint64_t end_ns)
 	return err;
 }
 
-/* What NVML said last of each device, unless it has not answered since. */
+/* What NVML said of each device, unless it has not answered for long. */
 static int put_used(struct history_sampler *sampler, uint64_t ms, uint64_t end_ns)
 {
-	const struct nvml_devices *devices = &sampler->sink.state->nvml_devices;
+	struct history_device *out, made;
 	size_t i;
 
-	for (i = 0; i < devices->count; i++) {
-		const struct ms_device *last = &devices->devices[i].last;
-		struct history_device *out, made = { 0 };
-
-		if (!(last->known & MS_DEVICE_MEMORY) || last->event.ts_ns + USED_NS < end_ns)
+	for (i = 0; i < sampler->used.count; i++) {
+		if (history_used_take(&sampler->used.devices[i], end_ns, &made))
 			continue;
-		snprintf(made.key, sizeof(made.key), "%.*s", (int)sizeof(last->uuid), last->uuid);
 		made.held.ms = ms;
 		out = put_device(sampler, &made);
 		if (!out)
 			return -ENOMEM;
-		out->total_bytes = out->total_bytes ? out->total_bytes : last->total_bytes;
+		out->total_bytes = out->total_bytes ? out->total_bytes : made.total_bytes;
 		out->used_known = 1;
-		out->used = (struct history_held){ ms, last->used_bytes, last->used_bytes,
-						   last->used_bytes * ms };
+		out->used = made.used;
 	}
 	return 0;
 }
@@ -463,22 +459,24 @@ static uint64_t wall_ms(const struct history_sampler *sampler, uint64_t ts_ns)
 	return (ts_ns + sampler->options.wall_offset_ns()) / MS_NS;
 }
 
-/* Before the state has it: what the intervals before it are closed with is without it. */
-static int take_record(struct sink *sink, const struct event *event)
-{
-	struct history_sampler *sampler = (struct history_sampler *)sink;
-
-	pass_time(sampler, event->header->ts_ns);
-	if (event->loss && event->loss->op != MS_ACCOUNT_ABANDONED)
-		history_events_loss(&sampler->events, event,
-				    wall_ms(sampler, event->header->ts_ns));
-	return 0;
-}
-
 /* The moment in the interval that is open: some events come late. */
 static uint64_t moment(const struct history_sampler *sampler, uint64_t ts_ns)
 {
 	return ts_ns > sampler->begin_ns ? ts_ns : sampler->begin_ns;
+}
+
+/* Before the state has it: what the intervals before it are closed with is without it. */
+static int take_record(struct sink *sink, const struct event *event)
+{
+	struct history_sampler *sampler = (struct history_sampler *)sink;
+	const uint64_t ts_ns = event->header->ts_ns;
+
+	pass_time(sampler, ts_ns);
+	if (event->loss && event->loss->op != MS_ACCOUNT_ABANDONED)
+		history_events_loss(&sampler->events, event, wall_ms(sampler, ts_ns));
+	if (history_used_note(&sampler->used, event, moment(sampler, ts_ns)))
+		sampler->missed++;
+	return 0;
 }
 
 static bool holds_other(const struct entry *entry, const struct process *process)
@@ -578,6 +576,7 @@ void history_sampler_free(struct history_sampler *sampler)
 	free(sampler->out_devices);
 	free(sampler->out_processes);
 	free(sampler->out_memory);
+	history_used_fini(&sampler->used);
 	string_fini(&sampler->bytes);
 	free(sampler);
 }

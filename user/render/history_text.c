@@ -143,6 +143,22 @@ static void row_event(struct document *document, const struct history_happening 
 	document_row_end(document);
 }
 
+/* NVML is asked at times: what a device held only in between is in one column, not in the other. */
+static void say_samples(struct document *document, const struct history_view *view)
+{
+	const struct history_usage *usage = view->usage;
+	size_t i;
+
+	for (i = 0; i < usage->rows_count; i++)
+		if (usage->rows[i].used_known &&
+		    usage->rows[i].used_peak_bytes < usage->rows[i].peak_bytes)
+			break;
+	if (i < usage->rows_count)
+		document_say(document,
+			     "What is in use is what NVML said each ten seconds and when memory ran"
+			     " out: a peak in between is not in it.");
+}
+
 static void append_rows(struct document *document, const struct history_view *view)
 {
 	const struct history_usage *usage = view->usage;
@@ -157,6 +173,7 @@ static void append_rows(struct document *document, const struct history_view *vi
 	for (i = 0; i < usage->rows_count; i++)
 		row_usage(document, view, &usage->rows[i]);
 	document_table_end(document);
+	say_samples(document, view);
 }
 
 static void row_rise(struct document *document, const struct history_row *row,

@@ -455,6 +455,33 @@ has_bundle_of() {
 	[[ "$output" == *"used is in percent"* ]]
 }
 
+# Whether the series of $1 is there for the device $2 (labels), with value $3.
+device_has() {
+	ask /metrics | grep -F "$1{" | grep -F "$2" | grep -q " $3\$"
+}
+
+@test "what no process has used is not explained; of what may be used, nothing is said" {
+	local uuid=GPU-73696d75-6c61-7465-6420-475055200000 explained=memscope_gpu_memory_explained_bytes
+
+	[ -e "$BUILT/simnv/3/libnvidia-ml.so.1" ] || skip "there is no simulated NVML"
+	{
+		echo "driver 580.159.04"
+		echo "device uuid=$uuid name=NVIDIA_H200 pci=0:65:00 minor=0 total=4000M reserved=0 used=3900M gpu=40 memory=3"
+		echo "device uuid=GPU-b name=NVIDIA_H200 pci=0:66:00 minor=1 total=4000M reserved=0 used=0"
+	} > devices.txt
+	SIMNV=$PWD/devices.txt LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 agent_start --allow "comm=agent-explained"
+	wait_for 'device_has $explained "UUID=\"$uuid\"" 0 && device_has $explained "UUID=\"GPU-b\"" 0'
+	# It may be either.
+	named_puppet agent-explained
+	puppet alloc 1000
+	wait_for 'device_has $explained "gpu=\"0\"" 1000'
+	ask /metrics | run ! grep "^$explained{.*UUID"
+	puppet uuid
+	wait_for 'device_has $explained "gpu=\"0\",UUID=\"$uuid\"" 1000 && device_has $explained "UUID=\"GPU-b\"" 0'
+	agent_stop
+	puppet_end
+}
+
 @test "when memory runs out, a bundle is written, and the ring stays" {
 	local i
 

@@ -262,12 +262,19 @@ panel_shows() {
 	panel_shows "Failed calls" 0 40m '[{"labels": "{hostname=\"a\",comm=\"train\",error=\"E\"}", "value": 0}]' < series.txt
 }
 
+@test "the dashboard shows what is not explained of a device that no traced process has used" {
+	panel_shows "Not explained" 0 5m '[{"labels": "{hostname=\"a\",UUID=\"GPU-a\"}", "value": 50}]' <<-'SERIES'
+		memscope_gpu_nvml_used_bytes{hostname="a",instance="a:1",UUID="GPU-a"} = 50+0x60
+		memscope_gpu_memory_explained_bytes{hostname="a",instance="a:1",UUID="GPU-a"} = 0+0x60
+	SERIES
+}
+
 @test "rules and dashboard ask for metrics that there are" {
 	local name
 
 	sed -n 's/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "gauge".*/\1/p; s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "counter".*/\1_total/p;
 		s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "histogram".*/\1_bucket/p' \
-		"$ROOT/user/export/openmetrics.c" "$ROOT/user/agent/own_metrics.c" > there.txt
+		"$ROOT"/user/export/{openmetrics.c,nvml_metrics.h} "$ROOT/user/agent/own_metrics.c" > there.txt
 	grep -qx memscope_agent_ready there.txt
 	for name in $(grep -oh 'memscope_[a-z_]*' "$ROOT/deploy/prometheus/rules.yml" "$ROOT/deploy/grafana/memscope-bpf.json" |
 		sort -u); do

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "export/export.h"
 #include "export/limit_metrics.h"
+#include "export/nvml_metrics.h"
 #include "export/openmetrics.h"
 #include "event/losses.h"
 #include "ledger/call_latency.h"
@@ -30,9 +31,7 @@
 	X(UNTRACED_DESCENDANTS, "memscope_untraced_descendants", "gauge", "", "Descendants of the recorded processes that used CUDA and were not recorded, as far as known") \
 	X(GPU_TOTAL, "memscope_gpu_memory_total_bytes", "gauge", "bytes", "Memory of the device, as the driver last reported it") \
 	X(GPU_USED, "memscope_gpu_memory_used_bytes", "gauge", "bytes", "Memory of the device that all programs together use, as the driver last reported it") \
-	X(NVML_TOTAL, "memscope_gpu_nvml_total_bytes", "gauge", "bytes", "Memory of the device, as NVML says") \
-	X(NVML_USED, "memscope_gpu_nvml_used_bytes", "gauge", "bytes", "Memory of the device that is in use, as NVML says") \
-	X(NVML_RESERVED, "memscope_gpu_nvml_reserved_bytes", "gauge", "bytes", "Memory of the device that the driver and the firmware keep, as NVML says") \
+	NVML_METRICS_FAMILIES(X) \
 	LIMIT_METRICS_FAMILIES(X) \
 	X(XIDS, "memscope_gpu_xid_errors", "counter", "", "Errors of devices that NVIDIA's driver reported in the kernel's log (Xid)") \
 	X(GPU_EXPLAINED, "memscope_gpu_memory_explained_bytes", "gauge", "bytes", "Memory of the device that the recorded processes hold") \
@@ -345,51 +344,6 @@ static void add_device(struct openmetrics *export, const struct report_device *d
 	metrics_highest(export->metrics, FAMILY_GPU_USED, report_told_used(told));
 }
 
-/* -1: no program has used it, or it is not known by which number. */
-static int32_t ordinal_of(struct openmetrics *export, const char *uuid)
-{
-	const struct report_recording *recording = export->recording;
-	struct string text = { 0 };
-	int32_t ordinal = -1;
-	size_t i;
-
-	for (i = 0; i < recording->devices_count && ordinal < 0; i++) {
-		const struct device_identity *known =
-			&report_device_row(recording, &recording->devices[i])->identity;
-
-		string_clear(&text);
-		if (known->has_uuid)
-			device_append_uuid(&text, known);
-		string_append_char(&text, '\0');
-		if (text.failed)
-			metrics_lack(export->metrics);
-		else if (!strcmp(text.bytes, uuid))
-			ordinal = recording->devices[i].device;
-	}
-	string_fini(&text);
-	return ordinal;
-}
-
-/* What NVML says of a device, used by a traced program or not. */
-static void add_nvml(struct openmetrics *export, const struct ms_device *device)
-{
-	static const enum family of[] = { FAMILY_NVML_TOTAL, FAMILY_NVML_USED,
-					  FAMILY_NVML_RESERVED };
-	const uint64_t bytes[] = { device->total_bytes, device->used_bytes,
-				   device->reserved_bytes };
-	char uuid[MS_UUID_BYTES + 1] = "";
-	int32_t ordinal;
-	size_t i;
-
-	memcpy(uuid, device->uuid, strnlen(device->uuid, MS_UUID_BYTES));
-	ordinal = ordinal_of(export, uuid);
-	for (i = 0; i < 2 + !!(device->known & MS_DEVICE_RESERVED); i++) {
-		put_device(export, ordinal);
-		metrics_label(export->metrics, "UUID", uuid);
-		metrics_add(export->metrics, of[i], bytes[i]);
-	}
-}
-
 static void add_lost(struct openmetrics *export, const char *stage, uint64_t count)
 {
 	metrics_label(export->metrics, "stage", stage);
@@ -466,7 +420,6 @@ static void begin_recording(struct openmetrics *export, const struct report_reco
 
 void openmetrics_add(struct openmetrics *export, const struct report_recording *recording)
 {
-	const struct nvml_devices *nvml = &recording->state->nvml_devices;
 	size_t i;
 
 	begin_recording(export, recording);
@@ -474,9 +427,9 @@ void openmetrics_add(struct openmetrics *export, const struct report_recording *
 	add_coverage(export, &recording->coverage);
 	for (i = 0; i < recording->devices_count; i++)
 		add_device(export, &recording->devices[i]);
-	for (i = 0; i < nvml->count; i++)
-		if (nvml->devices[i].last.known & MS_DEVICE_MEMORY)
-			add_nvml(export, &nvml->devices[i].last);
+	nvml_metrics_add(export->metrics, FAMILY_NVML_TOTAL, recording);
+	if (export->options.live)
+		nvml_metrics_add_explained(export->metrics, FAMILY_GPU_EXPLAINED, recording);
 	limit_metrics_add(export->metrics, FAMILY_CGROUP_USED, recording, export->options.live);
 	for (i = 0; i < recording->processes_count; i++)
 		add_process(export, &recording->processes[i]);

@@ -18,6 +18,7 @@ setup() {
 	counted /pods 950 1000
 	counted /pods/one 900 max
 	echo "$REGION $((100 << 20))" > cgroups/pods/one/dmem.min
+	export SIMCUDA_MEMORY=32M
 	cat > tool <<-END
 		#!/bin/sh
 		exec unshare -m sh -c '
@@ -44,7 +45,7 @@ counted() {
 	puppet init
 	puppet alloc 4096
 	counted /pods 990 1000
-	echo "alloc $((1 << 45))" >&8
+	echo "alloc $((64 << 20))" >&8
 	read -r -t 60 answer <&9
 	assert_equal "$answer" 2
 	wait_for '"$REAL" export -f ndjson -o - run.mscope 2> export.err | grep -q "\"limit_used_bytes\":$((990 << 20)),"'
@@ -58,6 +59,15 @@ counted() {
 		["$REGION","/pods/one",900,100,1000,"/pods",950,2048,1100]
 		["$REGION","/pods/one",900,100,1000,"/pods",990,2048,1100]
 	END
+	# So the limit is why, and not the device.
+	"$REAL" report -f json -o report.json run.mscope
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.cause, .confidence, (.would_have_fit[] | .if, .bytes / 1048576),
+		(.cgroup_limit | .cgroup, .region, .reached, .device_is_sure)]' report.json)" \
+		"[\"limit\",\"high\",\"higher-limit\",1054,\"less\",54,\"/pods\",\"$REGION\",true,true]"
+	"$REAL" report -f text run.mscope | tr -s ' \n' ' ' > report.txt
+	grep -qF "Cause: limit (the limit of its cgroup was reached; programs of cgroup /pods may use 1000 MiB of the device's 2 GiB and used 990 MiB, while 948 MiB of it were free)" report.txt ||
+		fail "$(cat report.txt)"
 }
 
 @test "the agent says it of its processes, and has series of cgroups" {

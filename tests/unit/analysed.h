@@ -46,11 +46,12 @@ static inline int run_event(struct sink *sink, const struct event *event,
 	return analysis_event(run->analysis, event, change);
 }
 
-/* Of other records, the analysis is told of blocks and NVML's numbers alone, as by the report. */
+/* Of other records, only of blocks, NVML's numbers and limits, as by the report. */
 static inline int run_sample(struct sink *sink, const struct event *event,
 			     const struct change *change)
 {
-	return change->has_tensor || event->header->type == MS_TYPE_HELD ?
+	return change->has_tensor || event->header->type == MS_TYPE_HELD ||
+			       event->header->type == MS_TYPE_LIMIT ?
 		       run_event(sink, event, change) :
 		       0;
 }

@@ -354,6 +354,8 @@ static int apply_process(struct analysis *analysis, struct process_activity *act
 		return apply_context(analysis, activity, change);
 	case MS_TYPE_HELD:
 		return unexplained_held(activity, change->process);
+	case MS_TYPE_LIMIT:
+		return ooms_limit(&analysis->ooms, change->process, &analysis->options);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/oom_cause.h"
+#include "analysis/oom_limit.h"
 
 /* Blocks that may be looked at for figures: these, some for each event, and after a while all. */
 #define WALK_ANYWAY (1ull << 20)
@@ -174,6 +175,25 @@ int ooms_event(struct ooms *ooms, const struct oom_around *around, const struct 
 	return ooms->err;
 }
 
+int ooms_limit(struct ooms *ooms, const struct process *process,
+	       const struct analysis_options *options)
+{
+	const struct device_limits *limits = &process->limits;
+	size_t i;
+
+	for (i = 0; limits->count && i < ooms->count; i++) {
+		struct analysis_oom *oom = &ooms->list[i];
+
+		if (oom->pid != process->pid || oom->start_ns != process->start_ns ||
+		    !oom_limit_is_of(oom, limits->list[0].event.ts_ns))
+			continue;
+		oom_limit_take(oom, process);
+		if (oom->request.outcome != OOM_OPEN)
+			oom_cause_find(oom, options);
+	}
+	return 0;
+}
+
 int ooms_finish(struct ooms *ooms, const struct analysis_options *options, uint64_t now_ns)
 {
 	prepare(ooms, options);
@@ -243,6 +263,21 @@ static void say_known(struct finding *finding, const struct analysis_oom *oom)
 			    oom->largest_hole_bytes);
 }
 
+/* What the kernel said of the cgroup's limit. */
+static void say_limit(struct finding *finding, const struct analysis_oom *oom)
+{
+	uint64_t bytes;
+
+	if (!oom->limit_reached)
+		return;
+	finding_say(finding, "bytes that its cgroup may use of the device", FINDING_BYTES,
+		    oom->limit.limit_bytes);
+	finding_say(finding, "bytes that the cgroup used then, about", FINDING_BYTES,
+		    oom_limit_used(oom));
+	if (oom_limit_free(oom, &bytes))
+		finding_say(finding, "free bytes of the device, about", FINDING_BYTES, bytes);
+}
+
 static void say_outcome(struct finding *finding, const struct analysis_oom *oom)
 {
 	const struct oom_request *request = &oom->request;
@@ -302,6 +337,7 @@ int ooms_report(const struct ooms *ooms, struct findings *findings)
 		say_outcome(&finding, oom);
 		say_live(&finding, oom);
 		say_known(&finding, oom);
+		say_limit(&finding, oom);
 		say_series(&finding, oom);
 		err = findings_add(findings, &finding);
 	}

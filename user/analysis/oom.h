@@ -36,6 +36,10 @@ void ooms_fini(struct ooms *ooms);
 int ooms_event(struct ooms *ooms, const struct oom_around *around, const struct event *event,
 	       const struct change *change, const struct analysis_options *options);
 
+/* The kernel has said what the process's cgroup may use. Returns 0. */
+int ooms_limit(struct ooms *ooms, const struct process *process,
+	       const struct analysis_options *options);
+
 /* After the last event. Returns 0 or -ENOMEM. */
 int ooms_finish(struct ooms *ooms, const struct analysis_options *options, uint64_t now_ns);
 

@@ -3,9 +3,13 @@
 
 #include <string.h>
 
+#include "analysis/oom_limit.h"
 #include "analysis/oom_series.h"
 
 static const char *const NO_VIEW = "the program did not ask how much of the device is free";
+
+static const char *const SEGMENTS_UNKNOWN =
+	"not all blocks and segments of the program's own allocator are known";
 
 static const char *const HELD_BEFORE = "what was held before attaching is not known";
 
@@ -176,6 +180,65 @@ static bool is_steady(struct analysis_oom *oom, const struct device *device,
 	return true;
 }
 
+/* Of what fills a device, all is used, or its own allocator keeps it. */
+static enum oom_cause cause_of_filling(const struct analysis_oom *oom)
+{
+	switch (oom->allocator) {
+	case OOM_ALLOCATOR_CACHES:
+		return OOM_CACHED;
+	case OOM_ALLOCATOR_IN_BITS:
+		return OOM_FRAGMENTATION;
+	case OOM_ALLOCATOR_USED:
+		return OOM_FULL;
+	case OOM_ALLOCATOR_UNKNOWN:
+		break;
+	}
+	return has_cache(oom) ? OOM_CACHED : OOM_FULL;
+}
+
+/* What the process itself would have to do first, whatever the limit. */
+static bool is_own_fault(struct analysis_oom *oom, const struct analysis_options *options)
+{
+	const struct device limited = { .in_use_bytes = oom_limit_used(oom) };
+	const enum oom_cause cause = oom->allocator ? cause_of_filling(oom) : OOM_FULL;
+
+	if (cause == OOM_CACHED || cause == OOM_FRAGMENTATION)
+		judge(oom, cause, oom->allocator_complete ? FINDING_HIGH : FINDING_MEDIUM,
+		      SEGMENTS_UNKNOWN);
+	else if (holds_most(oom->growing.bytes, &limited, options))
+		judge(oom, OOM_LEAK, FINDING_HIGH, NULL);
+	else
+		return false;
+	return true;
+}
+
+/* The kernel said that the cgroup may use a part of the device alone, and had used it up. */
+static bool is_capped(struct analysis_oom *oom, const struct analysis_options *options)
+{
+	const uint64_t ts_ns = oom->limit.event.ts_ns;
+	const bool old = oom->last_ts_ns > ts_ns && oom->last_ts_ns - ts_ns > options->oom_view_ns;
+	uint64_t bytes;
+
+	oom->limit_reached = oom_limit_short(oom);
+	if (!oom->limit_reached)
+		return false;
+	if (is_own_fault(oom, options))
+		return true;
+	if (!oom->limit_is_sure)
+		judge(oom, OOM_LIMIT, FINDING_MEDIUM,
+		      "whether the limit is of this device is not known: its PCI address was not"
+		      " asked for");
+	else if (old)
+		judge(oom, OOM_LIMIT, FINDING_MEDIUM,
+		      "what the cgroup used is known from an earlier moment only");
+	else if (!oom_limit_free(oom, &bytes))
+		judge(oom, OOM_LIMIT, FINDING_MEDIUM,
+		      "whether more of the device was free is not known");
+	else
+		judge(oom, OOM_LIMIT, FINDING_HIGH, NULL);
+	return true;
+}
+
 /* It may use a part of the device alone: what it was told is all is less than there is. */
 static bool is_limited(struct analysis_oom *oom, const struct device *device)
 {
@@ -195,22 +258,6 @@ static bool is_limited(struct analysis_oom *oom, const struct device *device)
 static bool had_room(const struct analysis_oom *oom)
 {
 	return oom->requested_known && oom->requested_bytes <= oom->room_bytes;
-}
-
-/* Of what fills a device, all is used, or its own allocator keeps it. */
-static enum oom_cause cause_of_filling(const struct analysis_oom *oom)
-{
-	switch (oom->allocator) {
-	case OOM_ALLOCATOR_CACHES:
-		return OOM_CACHED;
-	case OOM_ALLOCATOR_IN_BITS:
-		return OOM_FRAGMENTATION;
-	case OOM_ALLOCATOR_USED:
-		return OOM_FULL;
-	case OOM_ALLOCATOR_UNKNOWN:
-		break;
-	}
-	return has_cache(oom) ? OOM_CACHED : OOM_FULL;
 }
 
 /*
@@ -268,7 +315,7 @@ static bool is_filled(struct analysis_oom *oom, const struct device *device,
 		judge(oom, cause, FINDING_LOW, NO_VIEW);
 	else if (cause != OOM_FULL && oom->allocator)
 		judge(oom, cause, oom->allocator_complete ? FINDING_HIGH : FINDING_MEDIUM,
-		      "not all blocks and segments of the program's own allocator are known");
+		      SEGMENTS_UNKNOWN);
 	else if (cause == OOM_CACHED)
 		judge(oom, cause, FINDING_MEDIUM,
 		      "what an allocator of the program's own keeps is not seen: large blocks, few"
@@ -347,17 +394,22 @@ static struct oom_remedy *add(struct analysis_oom *oom, enum oom_remedy_kind kin
 	return remedy;
 }
 
-/* `short_bytes` more were needed than were free. */
-static void add_all(struct analysis_oom *oom, const struct device *device, uint64_t short_bytes)
+/* What the process itself could have done; `short_bytes` more were needed than were free. */
+static void add_own(struct analysis_oom *oom, uint64_t short_bytes)
 {
-	size_t i;
-
 	if (oom->growing.bytes >= short_bytes)
 		add(oom, OOM_REMEDY_LEAK, oom->growing.bytes);
 	if (oom->request.freed_bytes >= short_bytes && has_cache(oom))
 		add(oom, OOM_REMEDY_CACHE, oom->request.freed_bytes);
 	if (oom->pools_known && oom->pooled_bytes >= short_bytes)
 		add(oom, OOM_REMEDY_POOL, oom->pooled_bytes);
+}
+
+static void add_all(struct analysis_oom *oom, const struct device *device, uint64_t short_bytes)
+{
+	size_t i;
+
+	add_own(oom, short_bytes);
 	for (i = 0; i < oom->processes_count; i++) {
 		const struct oom_process *process = &oom->processes[i];
 		struct oom_remedy *remedy;
@@ -373,6 +425,19 @@ static void add_all(struct analysis_oom *oom, const struct device *device, uint6
 	if (oom->device_bytes > device->total_bytes &&
 	    oom->device_bytes - device->total_bytes >= short_bytes)
 		add(oom, OOM_REMEDY_LIMIT, device->total_bytes + short_bytes);
+	add(oom, OOM_REMEDY_LESS, short_bytes);
+}
+
+/* That others would hold less only helps in the same cgroup, and who is in it is not known. */
+static void find_limit_remedies(struct analysis_oom *oom)
+{
+	const uint64_t short_bytes = oom_limit_short(oom);
+
+	oom->remedies_count = 0;
+	if (!oom->requested_known)
+		return;
+	add_own(oom, short_bytes);
+	add(oom, OOM_REMEDY_LIMIT, oom->limit.limit_bytes + short_bytes);
 	add(oom, OOM_REMEDY_LESS, short_bytes);
 }
 
@@ -403,6 +468,10 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 	if (oom->space == MS_SPACE_RESERVED || oom->space == MS_SPACE_MAPPED) {
 		judge(oom, OOM_ADDRESSES, FINDING_MEDIUM,
 		      "how many addresses there are is not known");
+		return;
+	}
+	if (is_capped(oom, options)) {
+		find_limit_remedies(oom);
 		return;
 	}
 	find_remedies(oom, &device);

@@ -187,7 +187,16 @@ struct analysis_oom {
 	/* What its blocks and segments show, if it says what it does. */
 	enum oom_allocator allocator;
 	bool allocator_complete; /* all of them are known */
-	bool evicted;            /* a call said that an MPS client was terminated */
+	/*
+	 * The limit that the process's cgroup had on the device, as the kernel said last before the
+	 * failure, or soon after it; and whether it left less than was asked for, of the cause.
+	 */
+	bool limit_known;
+	bool limit_is_sure; /* that it is of this device, and not of another one */
+	struct ms_limit limit;
+	uint64_t limit_held_bytes; /* by the process, on all devices, when the kernel said that */
+	bool limit_reached;
+	bool evicted; /* a call said that an MPS client was terminated */
 
 	enum oom_cause cause;
 	enum finding_confidence confidence;

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "analysis/leaks.h"
+#include "analysis/oom_limit.h"
 #include "analysis/oom_relation.h"
 #include "analysis/oom_series.h"
 #include "ledger/kernels.h"
@@ -546,6 +547,7 @@ int oom_figures_take(struct analysis_oom *oom, const struct oom_around *around,
 	if (!err)
 		err = oom_series_find(oom, around, process, options);
 	look_for_signs(oom, around, process);
+	oom_limit_take(oom, process);
 	/* What was freed for the retry is none of the few. */
 	if (!is_first)
 		oom->few_frees = few_frees;

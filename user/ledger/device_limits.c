@@ -6,9 +6,12 @@
 #include <strings.h>
 
 #include "base/memory.h"
+#include "ledger/process.h"
+#include "ledger/state.h"
 
-int device_limits_apply(struct device_limits *limits, const struct ms_limit *record)
+int device_limits_apply(struct process *process, const struct ms_limit *record)
 {
+	struct device_limits *limits = &process->limits;
 	int err;
 
 	if (limits->count && limits->list[0].event.ts_ns != record->event.ts_ns)
@@ -17,6 +20,7 @@ int device_limits_apply(struct device_limits *limits, const struct ms_limit *rec
 		return 0;
 	err = memory_grow(&limits->list, &limits->capacity, limits->count + 1,
 			  sizeof(*limits->list));
+	limits->held_bytes = process_on_devices_bytes(process);
 	if (!err)
 		limits->list[limits->count++] = *record;
 	return err;

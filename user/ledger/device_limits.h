@@ -14,14 +14,17 @@
 
 #define DEVICE_LIMITS_MOST 64 /* regions; more are not kept */
 
+struct process;
+
 /* All of them are of one moment. */
 struct device_limits {
 	struct ms_limit *list;
 	size_t count, capacity;
+	uint64_t held_bytes; /* by the process then, as was seen: of all devices */
 };
 
 /* Returns 0 or -ENOMEM. */
-int device_limits_apply(struct device_limits *limits, const struct ms_limit *record);
+int device_limits_apply(struct process *process, const struct ms_limit *record);
 void device_limits_fini(struct device_limits *limits);
 
 /* What the limit leaves; without one, all there can be. */

@@ -471,7 +471,7 @@ static int apply_sample(struct state *state, struct process *process, const stru
 		host_account_place(&process->host, sample);
 		return 0;
 	case MS_TYPE_LIMIT:
-		return device_limits_apply(&process->limits, sample);
+		return device_limits_apply(process, sample);
 	case MS_TYPE_BUDGET:
 		return process_note_budget(process, sample);
 	}

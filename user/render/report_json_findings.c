@@ -265,11 +265,37 @@ static void put_told_after(struct json *json, const struct oom_request *request)
 	json_close(json, '}');
 }
 
+/* What the kernel said of the cgroup's limit on the device. */
+static void put_limit(struct json *json, const struct analysis_oom *oom)
+{
+	const struct ms_limit *limit = &oom->limit;
+	const bool device = limit->known & MS_LIMIT_DEVICE;
+
+	json_name(json, "cgroup_limit");
+	if (!oom->limit_known) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_name(json, "cgroup");
+	json_text(json, limit->path, strnlen(limit->path, limit->limit_path_bytes));
+	json_put_text(json, "region", limit->region);
+	json_put_u64(json, "ts_ns", limit->event.ts_ns);
+	json_put_u64(json, "limit_bytes", limit->limit_bytes);
+	json_put_u64(json, "used_bytes", limit->limit_used_bytes);
+	json_put_if(json, "capacity_bytes", device, limit->capacity_bytes);
+	json_put_if(json, "device_used_bytes", device, limit->device_used_bytes);
+	json_put_bool(json, "device_is_sure", oom->limit_is_sure);
+	json_put_bool(json, "reached", oom->limit_reached);
+	json_close(json, '}');
+}
+
 /* What is known of the rest of the device. */
 static void put_room(struct json *json, const struct analysis_oom *oom)
 {
 	put_told(json, oom);
 	put_told_after(json, &oom->request);
+	put_limit(json, oom);
 	json_put_if(json, "device_bytes", oom->device_bytes, oom->device_bytes);
 	json_put_u64(json, "taken_since_bytes", oom->taken_since_bytes);
 	json_put_if(json, "pooled_bytes", oom->pools_known, oom->pooled_bytes);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/report_oom_words.h"
 
+#include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/oom_limit.h"
 #include "render/field.h"
 #include "render/finding_words.h"
 #include "render/report_words.h"
@@ -284,7 +286,8 @@ static const char *cause_words(const struct analysis_oom *oom)
 	case OOM_ADDRESSES:
 		return "there were no addresses to reserve or map";
 	case OOM_LIMIT:
-		return "the process may use only a part of the device";
+		return oom->limit_reached ? "the limit of its cgroup was reached" :
+					    "the process may use only a part of the device";
 	case OOM_UNEXPLAINED:
 		return "no recorded allocation explains it";
 	case OOM_UNKNOWN:
@@ -343,6 +346,25 @@ static bool is_about_series(const struct analysis_oom *oom)
 	       (oom->cause == OOM_STEADY || oom->cause == OOM_LEAK || oom->cause == OOM_FULL);
 }
 
+/* What the device has is told with it: what a program was told may be the limit alone. */
+static void append_limit(struct string *out, const struct analysis_oom *oom)
+{
+	uint64_t bytes;
+
+	string_append_text(out, "; programs of cgroup ");
+	field_append_safe(out, oom->limit.path,
+			  strnlen(oom->limit.path, oom->limit.limit_path_bytes));
+	string_append_format(out, " may use %s of ", REPORT_SIZE(oom->limit.limit_bytes));
+	if (oom_limit_free(oom, &bytes))
+		string_append_format(out, "the device's %s",
+				     REPORT_SIZE(oom->limit.capacity_bytes));
+	else
+		string_append_text(out, "the device");
+	string_append_format(out, " and used %s", REPORT_SIZE(oom_limit_used(oom)));
+	if (oom_limit_free(oom, &bytes))
+		string_append_format(out, ", while %s of it were free", REPORT_SIZE(bytes));
+}
+
 void report_append_oom_cause(struct string *out, const struct report_recording *recording,
 			     const struct analysis_oom *oom)
 {
@@ -371,9 +393,11 @@ void report_append_oom_cause(struct string *out, const struct report_recording *
 				     "; other recorded processes held %s on devices that may be the"
 				     " same",
 				     REPORT_SIZE(oom->unclear.bytes));
-	if (total_of(oom))
+	if (total_of(oom) && !oom->limit_reached)
 		string_append_format(out, "; the device has %s", REPORT_SIZE(total_of(oom)));
-	if (oom->cause == OOM_LIMIT && oom->request.told)
+	if (oom->limit_reached)
+		append_limit(out, oom);
+	else if (oom->cause == OOM_LIMIT && oom->request.told)
 		string_append_format(out, ", of which the process may use %s",
 				     REPORT_SIZE(oom->request.told_total_bytes));
 	string_append_char(out, ')');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What a report goes by besides calls and the lives of processes: blocks of tensors, launches that
- * chance chose, and what NVML says.
+ * chance chose, what NVML says, and limits of cgroups.
  */
 #include <errno.h>
 
@@ -15,7 +15,7 @@ int report_recording_sample(struct report_recording *recording, const struct eve
 	if (change->has_tensor)
 		return report_recording_event(recording, event, change);
 	nvml_series_record(&recording->nvml_series, recording->state, event);
-	if (event->header->type == MS_TYPE_HELD)
+	if (event->header->type == MS_TYPE_HELD || event->header->type == MS_TYPE_LIMIT)
 		err = analysis_event(recording->analysis, event, change);
 	else if (!change->process || report_wants(&recording->options, change->process))
 		err = call_sites_sample(&recording->launch_sites, recording->state, event);

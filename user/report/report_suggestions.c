@@ -42,8 +42,9 @@ static const char *cause_suggestion(enum oom_cause of)
 			"Addresses could not be reserved or mapped: give reserved ranges back, or"
 			" reserve smaller ones.",
 		[OOM_LIMIT] =
-			"The process may use only a part of the device: raise the limit (MPS partition,"
-			" cgroup), or make it need less.",
+			"The process may use only a part of the device: raise the limit (of its cgroup:"
+			" nvidia-smi memory-limits, or dmem.max; of an MPS partition), or make it need"
+			" less.",
 		[OOM_UNEXPLAINED] =
 			"Most of what is in use is in no account: look for processes that were not"
 			" recorded (record -a, nvidia-smi), and for contexts, code that is loaded and"

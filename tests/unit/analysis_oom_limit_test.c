@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Calls that fail because a cgroup may use no more of a device: told from others by what the kernel
+ * says of the cgroup, before the failure or soon after it.
+ */
+#include "analysed.h"
+
+#include "analysis/oom_limit.h"
+
+#define REGION "drm/0000:65:00.0/vram"
+
+static const struct analysis_oom *only_oom(struct run *run)
+{
+	const struct analysis_oom *ooms;
+	size_t count;
+
+	finish(run);
+	ooms = analysis_ooms(run->analysis, &count);
+	assert_int_equal(count, 1);
+	return ooms;
+}
+
+/* The kernel says: the cgroup may use 8 GiB of the device's 80, of which all use so much. */
+static void limited(struct run *run, uint64_t used, uint64_t device_used)
+{
+	feed(run, record_limit_on(80 * GIB, device_used, record_limit(REGION, used, 8 * GIB)));
+	wait_for(run, MS);
+}
+
+static void test_the_limit_is_reached(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+	uint64_t bytes;
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, 3 * GIB);
+	limited(&run, 7 * GIB, 20 * GIB);
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom->confidence, FINDING_HIGH);
+	assert_true(oom->limit_reached);
+	assert_int_equal(oom_limit_used(oom), 7 * GIB);
+	assert_true(oom_limit_free(oom, &bytes));
+	assert_int_equal(bytes, 60 * GIB);
+	assert_int_equal(oom->remedies_count, 2);
+	assert_int_equal(oom->remedies[0].kind, OOM_REMEDY_LIMIT);
+	assert_int_equal(oom->remedies[0].bytes, 9 * GIB);
+	assert_int_equal(oom->remedies[1].kind, OOM_REMEDY_LESS);
+	assert_int_equal(oom->remedies[1].bytes, GIB);
+	run_end(&run);
+}
+
+/* What the process has allocated since the kernel said it counts, too. */
+static void test_it_has_allocated_since(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, GIB);
+	limited(&run, 2 * GIB, 20 * GIB);
+	alloc_new(&run, 5 * GIB);
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom_limit_used(oom), 7 * GIB);
+	run_end(&run);
+}
+
+/* Before, the limit left enough; soon after the failure, others had used it up. */
+static void test_it_is_said_after_the_failure(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, 3 * GIB);
+	limited(&run, 3 * GIB, 20 * GIB);
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	limited(&run, 7 * GIB, 20 * GIB);
+	/* What comes later is about other times. */
+	limited(&run, 3 * GIB, 20 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom->limit.limit_used_bytes, 7 * GIB);
+	run_end(&run);
+}
+
+/* The program freed some to try again, before the kernel was asked. */
+static void test_it_has_freed_since(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, 3 * GIB);
+	alloc_at(&run, DEVICE_ADDR, 3 * GIB);
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	free_at(&run, DEVICE_ADDR);
+	limited(&run, 4 * GIB, 20 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom_limit_used(oom), 7 * GIB);
+	run_end(&run);
+}
+
+static void test_it_is_no_reason(void **state)
+{
+	const struct {
+		uint64_t used, device_used;
+	} said[] = {
+		{ 5 * GIB, 20 * GIB }, /* the limit leaves enough */
+		{ 7 * GIB, 79 * GIB }, /* the device is full, too */
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		const struct analysis_oom *oom;
+		struct run run = { 0 };
+
+		run_begin(&run);
+		alloc_new(&run, 3 * GIB);
+		limited(&run, said[i].used, said[i].device_used);
+		step(&run);
+		fail_alloc(&run, 2 * GIB);
+		oom = only_oom(&run);
+		assert_int_not_equal(oom->cause, OOM_LIMIT);
+		assert_true(oom->limit_known);
+		assert_false(oom->limit_reached);
+		run_end(&run);
+	}
+}
+
+/* Which of them the device is of is not known: nothing has asked for its address. */
+static void test_two_devices_are_limited(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, 3 * GIB);
+	feed(&run, record_limit(REGION, 7 * GIB, 8 * GIB));
+	feed(&run, record_limit("drm/0000:66:00.0/vram", 7 * GIB, 8 * GIB));
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_false(oom->limit_known);
+	assert_int_not_equal(oom->cause, OOM_LIMIT);
+	run_end(&run);
+}
+
+/* Not sure: it was long ago, or nothing says what the device had free. */
+static void test_what_makes_it_less_sure(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, 3 * GIB);
+	limited(&run, 7 * GIB, 20 * GIB);
+	wait_for(&run, 11 * SECOND);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom->confidence, FINDING_MEDIUM);
+	run_end(&run);
+
+	run = (struct run){ 0 };
+	run_begin(&run);
+	alloc_new(&run, 3 * GIB);
+	feed(&run, record_limit(REGION, 7 * GIB, 8 * GIB));
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom->confidence, FINDING_MEDIUM);
+	run_end(&run);
+}
+
+/* A higher limit would only be reached later. */
+static void test_a_leak_reaches_any_limit(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+	int i;
+
+	(void)state;
+	run_begin(&run);
+	for (i = 0; i < 6000; i++) {
+		alloc_new(&run, MIB);
+		step(&run);
+	}
+	limited(&run, 7 * GIB, 20 * GIB);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LEAK);
+	assert_true(oom->limit_reached);
+	run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_limit_is_reached),
+		cmocka_unit_test(test_it_has_allocated_since),
+		cmocka_unit_test(test_it_is_said_after_the_failure),
+		cmocka_unit_test(test_it_has_freed_since),
+		cmocka_unit_test(test_it_is_no_reason),
+		cmocka_unit_test(test_two_devices_are_limited),
+		cmocka_unit_test(test_what_makes_it_less_sure),
+		cmocka_unit_test(test_a_leak_reaches_any_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/oom_limit.h"
+
+#define SOON_NS 2000000000 /* what is said so long after a failure is still about it */
+#define LITTLE 20          /* of unknown size: one part of so many of the limit */
+
+bool oom_limit_is_of(const struct analysis_oom *oom, uint64_t ts_ns)
+{
+	const bool after = oom->limit_known && oom->limit.event.ts_ns >= oom->last_ts_ns;
+
+	/* The first time after it; its records come one by one. */
+	return ts_ns >= oom->last_ts_ns && ts_ns - oom->last_ts_ns <= SOON_NS &&
+	       (!after || ts_ns == oom->limit.event.ts_ns);
+}
+
+void oom_limit_take(struct analysis_oom *oom, const struct process *process)
+{
+	const struct process_device *device = process_devices_find(&process->devices, oom->device);
+	const struct ms_limit *limit;
+	struct string pci = { 0 };
+
+	if (device && device->identity.pci.known)
+		device_append_pci(&pci, &device->identity);
+	string_append_char(&pci, '\0');
+	limit = pci.failed ? NULL : device_limits_of(&process->limits, pci.bytes);
+	oom->limit_known = limit;
+	oom->limit_is_sure = !pci.failed && (*pci.bytes || process->limits.count == 1);
+	string_fini(&pci);
+	if (!limit)
+		return;
+	oom->limit = *limit;
+	oom->limit_held_bytes = process->limits.held_bytes;
+}
+
+/*
+ * What it was at the failure. The process may have held more on other devices when the kernel said
+ * it: then this is less than it was.
+ */
+static uint64_t then(const struct analysis_oom *oom, uint64_t used_bytes)
+{
+	const uint64_t total = used_bytes + oom->own.bytes;
+
+	return total > oom->limit_held_bytes ? total - oom->limit_held_bytes : 0;
+}
+
+uint64_t oom_limit_used(const struct analysis_oom *oom)
+{
+	return then(oom, oom->limit.limit_used_bytes);
+}
+
+bool oom_limit_free(const struct analysis_oom *oom, uint64_t *bytes)
+{
+	const uint64_t used = then(oom, oom->limit.device_used_bytes);
+
+	*bytes = oom->limit.capacity_bytes > used ? oom->limit.capacity_bytes - used : 0;
+	return oom->limit.known & MS_LIMIT_DEVICE;
+}
+
+uint64_t oom_limit_short(const struct analysis_oom *oom)
+{
+	const uint64_t limit = oom->limit.limit_bytes, used = oom_limit_used(oom);
+	const uint64_t left = limit > used ? limit - used : 0;
+	const uint64_t needed = oom->requested_known ? oom->requested_bytes : limit / LITTLE + 1;
+	uint64_t bytes;
+
+	if (!oom->limit_known || needed <= left)
+		return 0;
+	/* There, the limit may be all that a program is told of the device's size. */
+	if (oom_limit_free(oom, &bytes))
+		return bytes < needed ? 0 : needed - left;
+	return oom->device_bytes && oom->device_bytes < needed ? 0 : needed - left;
+}

@@ -106,6 +106,10 @@ $(BUILD)/bench/paced: tools/bench/paced.c tests/simcuda/include/simcuda.h $(BUIL
 bench-budget: memscope-bpf $(BUILD)/bench/paced
 	$(Q)tools/bench/budget $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda $(or $(BUDGET),0.5%) $(SECONDS)
 
+# What an agent takes: memory, CPU time, latency, bytes. Two minutes.
+bench-agent: memscope-bpf $(BUILD)/workloads/puppet
+	$(Q)tools/bench/agent $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda
+
 # What months do to the agent, in short: SOAK_MINUTES=60 SOAK_RATE=10
 soak: memscope-bpf $(addprefix $(BUILD)/workloads/,puppet exhaust flood) $(BUILD)/simcuda/libcuda.so.1
 	$(Q)tools/bench/soak $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda $(or $(SOAK_MINUTES),3) $(SOAK_RATE)
@@ -121,11 +125,11 @@ check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/
 
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
-bench: $(BENCH_DEPS) $(if $(TABLES),,bench-ledger bench-ioctls bench-stacks)
+bench: $(BENCH_DEPS) $(if $(TABLES),,bench-agent bench-ledger bench-ioctls bench-stacks)
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-budget bench-ioctls bench-tensors soak bench-history bench-host bench-ledger bench-report bench-export
+.PHONY: bench bench-agent bench-budget bench-ioctls bench-tensors soak bench-history bench-host bench-ledger bench-report bench-export
 
 # What call stacks cost; STACK_FILES: from which tables are made, too.
 STACK_FILES ?= $(realpath /lib/x86_64-linux-gnu/libc.so.6 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 \

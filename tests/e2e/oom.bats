@@ -165,6 +165,15 @@ explained() {
 	[[ $output == *'none.mscope: no memory of a device was allocated, so there is no peak'* ]]
 	"$MEMSCOPE" report -q -f json --at oom run.mscope none.mscope > both.json
 	assert_equal "$(jq '.recordings | length' both.json)" 1
+	# A bundle has what the recorder's last life has left of the one before, too.
+	cat none.mscope run.mscope > lives.mscope
+	"$MEMSCOPE" report -q -f json --at oom lives.mscope > lives.json 2> said
+	assert_equal "$(jq '.recordings[].devices[0].explained_bytes' lives.json)" "$(failed .own.bytes)"
+	grep -q 'lives.mscope: memory never ran out' said
+	"$MEMSCOPE" export -j --from oom lives.mscope | grep -v '"summary"' > from-lives.jsonl
+	"$MEMSCOPE" export -j --from oom run.mscope | grep -v '"summary"' | diff - from-lives.jsonl
+	cat none.mscope none.mscope > none-twice.mscope
+	run -5 "$MEMSCOPE" report --at oom none-twice.mscope
 }
 
 # The report, of a program whose growth is not called a leak, however slow the machine is.

@@ -466,6 +466,25 @@ static int find_places(struct report_reader *reader, struct dump_set *set, size_
 	return err;
 }
 
+static int ignore(void *context, const struct dump_item *item)
+{
+	(void)context;
+	(void)item;
+	return 0;
+}
+
+/* Whether there are other recordings than this: those in the same file are looked for, too. */
+static bool has_others(struct dump_set *set, size_t recording)
+{
+	const bool quiet = set->quiet;
+
+	set->quiet = true;
+	if (set->count == 1)
+		dump_set_read(set, recording, ignore, NULL);
+	set->quiet = quiet;
+	return set->count > 1;
+}
+
 static bool is_being_written(const struct dump_set_recording *recording)
 {
 	size_t i;
@@ -490,7 +509,7 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 		err = find_marks(reader, set, recording);
 	if (!err)
 		err = find_places(reader, set, recording);
-	if (err == -ESRCH && set->count > 1) {
+	if (err == -ESRCH && has_others(set, recording)) {
 		refuse(reader, &set->recordings[recording], "it is left out");
 		run_free(run);
 		return 0;

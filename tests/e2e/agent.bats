@@ -436,9 +436,14 @@ has_bundle_of() {
 	fresh
 	puppet alloc 2000000
 	wait_for '[ -e state/*.limit-2.mscope ]'
+	# Its name has the time when it was written.
+	sleep 1
+	before=$(date -u +%Y%m%dT%H%M%S)
 	grep -q "a bundle is written (--bundle-on): process $PUPPET_PID has 1.91 MiB" agent.err
 	kill -USR1 "$OTHER_PID"
 	wait_for '[ -e state/*.signal-1.mscope ]'
+	written=$(basename state/*.signal-1.mscope .signal-1.mscope)
+	[[ ! ${written##*-} < $before && ! ${written##*-} > $(date -u +%Y%m%dT%H%M%S) ]]
 	"$MEMSCOPE" report --json state/*.signal-1.mscope > report.json
 	jq -e '[.recordings[].processes[] | select(.comm == "agent-amounts")] | length == 1' report.json
 	# More than twelve an hour are left out.

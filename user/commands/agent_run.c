@@ -29,7 +29,6 @@
 #include "commands/recording_description.h"
 #include "commands/requirements.h"
 #include "host/machine.h"
-#include "store/dump_name.h"
 #include "store/recorder.h"
 
 #define SECOND_NS 1000000000ull
@@ -54,7 +53,7 @@ struct run {
 	struct notify notify;
 	struct answers_source source;
 	struct losses losses;
-	struct string output, ring; /* paths of the recorder's, with a byte 0 */
+	struct string ring; /* its path, with a byte 0 */
 	uint64_t start_ns, end_ns;
 	int lock_fd;
 	const struct listener_address *opened[2];
@@ -401,17 +400,14 @@ static int open_capture(struct run *run)
 	return live_open(&run->live, &options);
 }
 
-/* Bundles: "STATE/HOST-TIME.oom-1.mscope". */
+/* Bundles: "STATE/HOST-TIME.oom-1.mscope", where TIME is when they are written. */
 static int open_recorder(struct run *run)
 {
 	const struct agent_settings *settings = run->settings;
 	const struct record_run_settings *recording = &settings->recording;
-	const struct dump_name name = {
-		.host = run->machine.host,
-		.pid = getpid(),
-		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
-	};
 	struct recorder_options options = {
+		.path = recording->output,
+		.host = run->machine.host,
 		.segment_bytes = recording->segment_bytes,
 		.ring_bytes = recording->ring_bytes,
 		.segment_ns = segment_ns(settings),
@@ -425,15 +421,13 @@ static int open_recorder(struct run *run)
 		.counters = read_counters,
 		.context = run,
 	};
-	int err = dump_name_expand(&run->output, recording->output, &name);
 
 	string_append_format(&run->ring, "%s/ring", settings->state_directory);
 	string_append_char(&run->ring, '\0');
-	if (!err && (run->output.failed || run->ring.failed))
-		err = -ENOMEM;
-	options.path = run->output.bytes;
+	if (run->ring.failed)
+		return -ENOMEM;
 	options.ring_directory = run->source.ring = run->ring.bytes;
-	return err ? err : recorder_open(&run->recorder, &run->pipeline, &options);
+	return recorder_open(&run->recorder, &run->pipeline, &options);
 }
 
 static int start_bundles(struct run *run)
@@ -587,7 +581,6 @@ int agent_run(struct agent_settings *settings)
 	history_feed_close(&run.history);
 	recorder_close(run.recorder);
 	bundle_requests_fini(&run.bundles);
-	string_fini(&run.output);
 	string_fini(&run.ring);
 	live_close(run.live);
 	books_free(run.books);

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/draft.h"
 #include "base/log.h"
 #include "store/dump_name.h"
@@ -66,7 +68,7 @@ static int write_draft(const struct bundle *bundle, struct draft *draft, struct 
 	return err ? err : name_it(bundle, draft, name);
 }
 
-int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes)
+static int write_at(const struct bundle *bundle, struct string *name, uint64_t *bytes)
 {
 	struct place place;
 	struct draft draft;
@@ -86,5 +88,28 @@ int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *byt
 			  name->length ? name->bytes : bundle->path,
 			  err == -ENODATA ? "nothing could be written into the ring" :
 					    place_error(err));
+	return err;
+}
+
+int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes)
+{
+	const struct dump_name now = {
+		.host = bundle->host,
+		.pid = getpid(),
+		.realtime_ns = clock_monotonic_ns() + clock_realtime_offset_ns(),
+	};
+	struct bundle at = *bundle;
+	struct string path = { 0 };
+	int err;
+
+	if (!bundle->host)
+		return write_at(bundle, name, bytes);
+	err = dump_name_expand(&path, bundle->path, &now);
+	if (path.failed)
+		err = -ENOMEM;
+	at.path = path.bytes;
+	if (!err)
+		err = write_at(&at, name, bytes);
+	string_fini(&path);
 	return err;
 }

@@ -14,7 +14,8 @@
 
 struct bundle {
 	struct dump_ring *ring;
-	const char *path;   /* of the dump */
+	const char *path;   /* of the dump; with `host`, a template (store/dump_name.h) */
+	const char *host;   /* NULL: it is none; %t is when the bundle is written */
 	const char *suffix; /* what is put into it: "oom"; NULL: the path is as it is */
 	uint32_t number;    /* ... and this: "oom-1"; if that exists, the next; 0: none */
 	/* Ends it, if the recording does not end with it; else NULL. */

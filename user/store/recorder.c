@@ -323,6 +323,7 @@ static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint
 	struct bundle bundle = {
 		.ring = &recorder->ring,
 		.path = recorder->options.path,
+		.host = recorder->options.host,
 		.writer = recorder->writer,
 		.now_ns = now_ns,
 	};

@@ -17,6 +17,7 @@
 
 struct recorder_options {
 	const char *path;       /* NULL: standard output */
+	const char *host;       /* not NULL: `path` is a template of bundles, store/bundle.h */
 	uint64_t segment_bytes; /* after so many a new segment begins */
 	uint64_t ring_bytes;    /* 0: everything is kept */
 	/*

@@ -72,5 +72,9 @@ try() {
 	chmod 755 .
 	setpriv --reuid=23456 --regid=23456 --clear-groups "$MEMSCOPE" report public/run.mscope 2> err.txt && fail "it was read"
 	grep -q "run.mscope: cannot open: Permission denied; .*sudo chown" err.txt || fail "$(cat err.txt)"
+	# What an agent keeps has to stay its own.
+	mkdir -m 700 public/state
+	setpriv --reuid=23456 --regid=23456 --clear-groups "$MEMSCOPE" report public/state 2> err.txt && fail "it was read"
+	grep -q "state: cannot open: Permission denied; .*write sudo before the command$" err.txt || fail "$(cat err.txt)"
 	puppet_end
 }

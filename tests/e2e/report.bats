@@ -459,7 +459,7 @@ print(sqlite3.connect('known.sqlite').execute(
 		run --separate-stderr report -f $format run.mscope
 		assert_equal "$stderr" ""
 		run --separate-stderr report -f $format cut.mscope
-		assert_equal "$stderr" "memscope-bpf: warning: cut.mscope: not whole (no end): what was there is missing in the output"
+		assert_equal "$stderr" "memscope-bpf: warning: cut.mscope: not whole (no end): what came after its last whole block is missing in the output"
 		run --separate-stderr report -f $format -o out -q damaged.mscope
 		[[ $stderr =~ ^"memscope-bpf: warning: damaged.mscope: not whole (1 damaged place, 1 missing block): what"[^$'\n']*$ ]] ||
 			fail "$stderr"

@@ -149,6 +149,7 @@ END
 	assert_equal "${lines[0]}" "run.mscope: damaged"
 	[[ $output == *"$((end - begin)) bytes at byte $begin are no whole block"* ]]
 	[[ $output == *"missing     1 block, from number 8 on"* ]]
+	[[ $output == *" events while recording"*"; and what the missing blocks had"* ]]
 	run -0 --separate-stderr "$MEMSCOPE" verify --repair good.mscope run.mscope
 	assert_equal "${lines[0]}" "run.mscope: damaged"
 	[[ $stderr == *"good.mscope: written, with 32 blocks"* ]]

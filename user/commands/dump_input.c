@@ -534,9 +534,12 @@ static void tell_lack(const struct report_recording *recording)
 			    " output",
 			    coverage->files_count ? coverage->files[0] : "?", others);
 	if (lack.length)
-		log_warning("%s%s: not whole (%.*s): what was there is missing in the output",
+		log_warning("%s%s: not whole (%.*s): %s is missing in the output",
 			    coverage->files_count ? coverage->files[0] : "?", others,
-			    (int)lack.length, lack.bytes);
+			    (int)lack.length, lack.bytes,
+			    lack.length == strlen(REPORT_NO_END) ?
+				    "what came after its last whole block" :
+				    "what was there");
 	string_fini(&lack);
 }
 

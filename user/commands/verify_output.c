@@ -277,6 +277,8 @@ void verify_output_text(struct string *out, const char *path,
 	if (losses_count(&losses))
 		string_append_text(out, ": ");
 	losses_append_reasons(out, &losses, NULL);
+	if (account.missing_blocks)
+		string_append_text(out, "; and what the missing blocks had");
 	string_append_char(out, '\n');
 	append_unwritten(out, verification);
 	append_end(out, verification);

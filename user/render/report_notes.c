@@ -155,7 +155,7 @@ void report_append_lack(struct string *out, const struct report_recording *recor
 		    "call or block that this version does not know",
 		    "calls or blocks that this version does not know");
 	if (!coverage->being_written && (account->cut_short || !account->has_end))
-		string_append_format(&parts, "%sno end", parts.length ? ", " : "");
+		string_append_format(&parts, "%s" REPORT_NO_END, parts.length ? ", " : "");
 	string_append(out, parts.bytes, parts.length);
 	out->failed |= parts.failed;
 	string_fini(&parts);

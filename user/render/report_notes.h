@@ -16,9 +16,11 @@
 void report_append_lost(struct string *out, const struct report_recording *recording);
 void report_append_unknown(struct string *out, const struct report_recording *recording);
 
+#define REPORT_NO_END "no end"
+
 /*
  * In one line, without an end: what of the recording is not there or cannot be read. Nothing if it
- * is whole, whatever was lost when it was made.
+ * is whole, whatever was lost when it was made; REPORT_NO_END alone if only that is missing.
  */
 void report_append_lack(struct string *out, const struct report_recording *recording);
 

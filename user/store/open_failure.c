@@ -21,11 +21,23 @@ static bool has_ring(const char *path)
 	       !stat(ring, &status);
 }
 
+/* It may be given away. Not so what an agent or a recorder keeps: these go on only as its owner. */
+static bool is_file(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
 void open_failure_say(const char *name, const char *path, int err)
 {
 	const char *why = strerror(-err);
 
-	if (err == -EACCES && geteuid() != 0)
+	if (err == -EACCES && geteuid() != 0 && !is_file(path))
+		log_error("%s: cannot open: %s; what root records, others may not read: write sudo"
+			  " before the command",
+			  name, why);
+	else if (err == -EACCES && geteuid() != 0)
 		log_error("%s: cannot open: %s; what root records, others may not read: write sudo"
 			  " before the command, or once: sudo chown \"$USER\" %s",
 			  name, why, path);

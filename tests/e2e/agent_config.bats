@@ -211,12 +211,19 @@ for path in sys.argv[1:]:
         print(manifest["kind"], manifest["metadata"]["name"])
         manifests[manifest["kind"]] = manifest
         pod = manifest["spec"]["template"]["spec"] if manifest["kind"] == "DaemonSet" else {}
-        hosts = {volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", [])}
+        hosts = {volume["name"]: volume.get("hostPath", {}).get("path", "-") for volume in pod.get("volumes", [])}
         for container in pod.get("containers", []):
             for mount in container["volumeMounts"]:
                 print(hosts[mount["name"]], mount["mountPath"], mount.get("readOnly", False))
 # Either monitor finds the agents, and takes the same of them.
 pod = manifests["DaemonSet"]["spec"]["template"]
+(agent,) = pod["spec"]["containers"]
+environment = {variable["name"]: variable["value"] for variable in agent["env"]}
+assert environment == {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
+# What the agent writes by default has to be in volumes.
+assert agent["securityContext"]["readOnlyRootFilesystem"]
+writable = {mount["mountPath"] for mount in agent["volumeMounts"] if not mount.get("readOnly")}
+assert writable == {"/var/lib/memscope-bpf", "/var/cache"}, writable
 ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
 service, monitor = manifests["Service"], manifests["ServiceMonitor"]
 assert manifests["PodMonitor"]["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
@@ -231,6 +238,10 @@ assert endpoint["port"] == port["name"]
 assert [endpoint] == manifests["PodMonitor"]["spec"]["podMetricsEndpoints"]
 PYTHON
 	grep -q '^DaemonSet memscope-bpf$' kinds.txt
+	: > empty.conf
+	"$MEMSCOPE" agent --show-config --config "$PWD/empty.conf" > defaults.txt
+	grep -qx 'state-dir = /var/lib/memscope-bpf' defaults.txt
+	grep -qx 'stack-cache = /var/cache/memscope-bpf' defaults.txt
 	# Where names of pods are looked for by default.
 	grep -qx '/var/log/pods /var/log/pods True' kinds.txt
 	grep -qx '/var/log/containers /var/log/containers True' kinds.txt

@@ -369,3 +369,20 @@ frames_of() {
 	agent_stop
 	[ "$(frames_of 8192)" -gt 3 ] || fail "$(frames_of 8192)"
 }
+
+@test "a cache that cannot be used is told of at the start" {
+	agent_start --stack-cache /proc/foo
+	grep -q 'warning: --stack-cache /proc/foo: No such file or directory: what is known .* is not kept' agent.err
+	agent_stop
+	# Others can write there.
+	mkdir -m 777 open
+	agent_start --stack-cache "$PWD/open"
+	grep -q "warning: --stack-cache $PWD/open: is no directory of this user's alone" agent.err
+	agent_stop
+	agent_start --stack-cache /proc/foo --stacks=off
+	run ! grep -q 'warning: --stack-cache' agent.err
+	agent_stop
+	agent_start --stack-cache "$PWD/own"
+	run ! grep -q 'warning: --stack-cache' agent.err
+	agent_stop
+}

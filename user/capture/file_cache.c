@@ -81,23 +81,28 @@ static bool is_own(int fd, mode_t type)
 	       status.st_uid == geteuid() && !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-void file_cache_open(struct file_cache *cache, const char *path, uint64_t most_bytes)
+int file_cache_open(struct file_cache *cache, const char *path, uint64_t most_bytes)
 {
+	int err;
+
 	*cache = (struct file_cache){ .directory = -1, .most_bytes = most_bytes };
 	if (!path)
-		return;
+		return 0;
 	if (mkdir(path, 0700) && errno != EEXIST) {
+		err = -errno;
 		log_debug("%s: cannot be created (%s): nothing is kept of files", path,
-			  strerror(errno));
-		return;
+			  strerror(-err));
+		return err;
 	}
 	cache->directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	err = cache->directory < 0 ? -errno : -EPERM;
 	if (cache->directory >= 0 && is_own(cache->directory, S_IFDIR))
-		return;
+		return 0;
 	log_debug("%s: is no directory in which this user alone can write: nothing is kept"
 		  " of files",
 		  path);
 	file_cache_close(cache);
+	return err;
 }
 
 void file_cache_close(struct file_cache *cache)

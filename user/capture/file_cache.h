@@ -34,9 +34,10 @@ struct file_cache {
 
 /*
  * Creates the directory if need be; its parent has to be there. NULL: nothing is kept, as when it
- * cannot be used, which is logged for debugging.
+ * cannot be used, which is logged for debugging. Returns 0, or -errno: -EPERM if others may write
+ * in it.
  */
-void file_cache_open(struct file_cache *cache, const char *path, uint64_t most_bytes);
+int file_cache_open(struct file_cache *cache, const char *path, uint64_t most_bytes);
 void file_cache_close(struct file_cache *cache);
 
 /* What a file is. Returns 0 or -errno. */

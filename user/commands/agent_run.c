@@ -2,7 +2,6 @@
 #include "commands/agent_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -13,7 +12,6 @@
 #include "agent/answers.h"
 #include "agent/budget.h"
 #include "agent/bundle_requests.h"
-#include "agent/bundles.h"
 #include "agent/front.h"
 #include "agent/history_feed.h"
 #include "agent/notify.h"
@@ -23,8 +21,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/place.h"
 #include "capture/attach/programs.h"
+#include "commands/agent_places.h"
 #include "commands/interrupt.h"
 #include "commands/recording_description.h"
 #include "commands/requirements.h"
@@ -467,45 +465,9 @@ static int add_sources(struct run *run)
 	return err;
 }
 
-/*
- * Until the process ends, however it does: a lock of fcntl() is no child's, so that one which
- * outlives the agent does not keep the next agent out.
- */
-static int lock_state_directory(struct run *run)
+static int open_places(struct run *run)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	const char *directory = run->settings->state_directory;
-	struct string path = { 0 };
-	int err;
-
-	string_append_format(&path, "%s/lock", directory);
-	string_append_char(&path, '\0');
-	run->lock_fd = path.failed ? -ENOMEM : place_open(path.bytes);
-	string_fini(&path);
-	err = run->lock_fd < 0 ? run->lock_fd : 0;
-	if (!err && fcntl(run->lock_fd, F_SETLK, &lock))
-		err = -errno;
-	if (err == -EAGAIN || (err == -EACCES && run->lock_fd >= 0))
-		log_error("--state-dir %s: another agent uses it; choose another directory",
-			  directory);
-	else if (err)
-		log_error("--state-dir %s: cannot lock: %s", directory, place_error(err));
-	return err;
-}
-
-static int open_state_directory(struct run *run)
-{
-	const char *path = run->settings->state_directory;
-	int err = place_make_directory(path);
-
-	if (err && err != -EEXIST) {
-		log_error("--state-dir %s: cannot create: %s", path, place_error(err));
-		return err;
-	}
-	err = lock_state_directory(run);
-	if (!err)
-		bundles_prune(path);
-	return err;
+	return agent_places_open(run->settings, &run->lock_fd);
 }
 
 /* ---- the whole of it ------------------------------------------------------------------------- */
@@ -550,8 +512,8 @@ static int capture(struct run *run)
 static int begin_and_capture(struct run *run)
 {
 	static int (*const steps[])(struct run * run) = {
-		open_state_directory, open_front,    open_pushes, open_history, open_books,
-		open_capture,         open_recorder, add_sources, capture,
+		open_places,  open_front,    open_pushes, open_history, open_books,
+		open_capture, open_recorder, add_sources, capture,
 	};
 	size_t i;
 	int err = 0;

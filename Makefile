@@ -157,7 +157,7 @@ include tools/bench/bench.mk
 
 demo:
 	$(Q)tools/install-deps demo
-	$(Q)$(MAKE) --no-print-directory memscope-bpf simcuda
+	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" memscope-bpf simcuda
 	$(Q)BUILD=$(BUILD) tools/demo
 
 # ---- lint

@@ -95,7 +95,7 @@ enum ms_limit_known {
 
 /*
  * How much memory of a device the process's cgroup uses and may use, as the kernel counts it
- * (dmem), of all programs in it. Those of one time and process belong together.
+ * (dmem) or NVML says, of all programs in it. Those of one time and process belong together.
  */
 struct ms_limit {
 	struct ms_event event;

@@ -89,6 +89,30 @@ counted() {
 	agent_stop
 }
 
+@test "where NVML says it and not the kernel, a recording has that" {
+	rm -r cgroups/pods cgroups/dmem.current cgroups/dmem.capacity
+	cat > state <<-END
+		driver 615.71.09
+		device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=2048M reserved=0 used=1100M
+		process device=0 pid=$PUPPET_PID used=600M
+		limit device=0 cgroup=/sys/fs/cgroup/pods/one soft=0 hard=1000M used=990M
+	END
+	SIMNV=$PWD/state LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 record_start -p "$PUPPET_PID" --nvml=1h -o run.mscope
+	puppet load
+	puppet init
+	puppet alloc 4096
+	echo "alloc $((64 << 20))" >&8
+	read -r -t 60 answer <&9
+	assert_equal "$answer" 2
+	wait_for '[ "$(grep -c "debug: NVML: " record.err)" -ge 2 ]'
+	puppet_end
+	tool_wait record RECORD_PID
+	"$REAL" report -f json -o report.json run.mscope
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.cause, .confidence, (.cgroup_limit | .cgroup, .region, .reached)]' report.json)" \
+		'["limit","high","/pods/one","nvml/0000:65:00.0",true]'
+}
+
 @test "where the kernel counts nothing, nothing is said" {
 	rm -r cgroups/pods cgroups/dmem.current cgroups/dmem.capacity
 	record_start -p "$PUPPET_PID" --nvml=1h -o run.mscope

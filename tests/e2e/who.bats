@@ -406,6 +406,47 @@ counted() {
 	run ! grep -q "they may use of" out.txt
 }
 
+@test "what NVML says of limits, where the kernel counts nothing" {
+	local one two
+
+	holder one nvidia-first
+	holder two nvidia-first
+	one=$(< one) two=$(< two)
+	mkdir cgroups of
+	echo memory > cgroups/cgroup.controllers
+	echo 0::/pods/a > "of/$one"
+	echo 0::/pods/b > "of/$two"
+	process "device=0 pid=$one used=100M"
+	process "device=0 pid=$two used=200M"
+	process "device=1 pid=$one used=100M"
+	printf 'limit device=%s cgroup=/sys/fs/cgroup/pods/a soft=%s hard=%s used=%s\n' 0 100M 600M 590M 1 300M - 100M >> state
+	said .cgroups > /dev/null
+	jq -c '.cgroups[] | .path, .pids, (.regions[] | [.region, .pci, .used_bytes / 1048576, .guaranteed_bytes / 1048576,
+		.limit_bytes, .limit_cgroup, .left_bytes, .capacity_bytes / 1048576])' who.json > got.txt
+	diff got.txt - <<-END
+		"/pods/a"
+		[$one]
+		["nvml/0000:65:00.0","0000:65:00.0",590,100,$((600 << 20)),"/pods/a",$((10 << 20)),143771]
+		["nvml/0000:66:00.0","0000:66:00.0",100,300,null,null,null,81559]
+	END
+	who > out.txt
+	tr -s ' \n-' ' ' < out.txt | grep -qF "Programs of cgroup /pods/a use 590 MiB of the 600 MiB that they may use of nvml/0000:65:00.0: they cannot allocate more than 10 MiB, although" ||
+		fail "$(cat out.txt)"
+	# Numbers that cannot be, and an NVML that does not know of limits, or has none.
+	sed -i 's/used=590M/used=99999999G/' state
+	assert_equal "$(said '.cgroups | map(.regions[].region) | @csv')" '"nvml/0000:66:00.0"'
+	echo "fail nvmlDeviceGetMemoryLimits_v1 6" >> state
+	assert_equal "$(said '.cgroups | length')" 0
+	sed -i '/^fail/d; s/used=99999999G/used=590M/' state
+	AGE=2
+	assert_equal "$(said '.cgroups | length')" 0
+	AGE=3
+	# Where the kernel counts, NVML is not asked.
+	counted "" 900 max
+	counted /pods/a 500 max
+	assert_equal "$(said '.cgroups | map(.regions[].region) | unique | @csv')" '"drm/0000:65:00.0/vram0"'
+}
+
 @test "those that are asked for, and how much the others hold" {
 	local one two
 

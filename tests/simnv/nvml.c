@@ -201,6 +201,36 @@ int nvmlDeviceGetUtilizationRates(device_t device, struct rates *rates)
 	return device->parent >= 0 ? NOT_SUPPORTED : rule("nvmlDeviceGetUtilizationRates", device);
 }
 
+/* ---- limits of cgroups ----------------------------------------------------------------------- */
+
+#if SIMNV_AGE == 3
+struct limits {
+	const char *cgroup;
+	unsigned long long soft, hard, used;
+};
+
+API int nvmlDeviceGetMemoryLimits_v1(device_t device, struct limits *limits);
+
+int nvmlDeviceGetMemoryLimits_v1(device_t device, struct limits *limits)
+{
+	const int result = rule("nvmlDeviceGetMemoryLimits_v1", device);
+	int i;
+
+	for (i = 0; !result && i < simnv.limits_count; i++) {
+		const struct simnv_limit *limit = &simnv.limits[i];
+
+		if (limit->device != index_of(device) || strcmp(limit->cgroup, limits->cgroup))
+			continue;
+		limits->soft = limit->soft;
+		limits->hard = limit->hard;
+		limits->used = limit->used;
+		return SUCCESS;
+	}
+	/* As NVML says, too, where there could be one and none is set. */
+	return result ? result : NOT_SUPPORTED;
+}
+#endif
+
 /* ---- MIG ------------------------------------------------------------------------------------- */
 
 API int nvmlDeviceGetMigMode(device_t device, unsigned int *current, unsigned int *pending);

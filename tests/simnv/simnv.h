@@ -10,6 +10,7 @@
 #define SIMNV_DEVICES 64
 #define SIMNV_PROCESSES 8192
 #define SIMNV_RULES 64
+#define SIMNV_LIMITS 16
 
 struct simnv_device {
 	int parent; /* -1: it is no instance */
@@ -26,6 +27,12 @@ struct simnv_process {
 	char kind;
 };
 
+struct simnv_limit {
+	int device;
+	char cgroup[256];
+	uint64_t soft, hard, used;
+};
+
 struct simnv_rule {
 	char what[8], call[64];
 	int device; /* -1: all */
@@ -37,7 +44,8 @@ struct simnv {
 	struct simnv_device devices[SIMNV_DEVICES];
 	struct simnv_process processes[SIMNV_PROCESSES];
 	struct simnv_rule rules[SIMNV_RULES];
-	int devices_count, processes_count, rules_count;
+	struct simnv_limit limits[SIMNV_LIMITS];
+	int devices_count, processes_count, rules_count, limits_count;
 };
 
 extern struct simnv simnv;

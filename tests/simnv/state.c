@@ -98,6 +98,22 @@ static void read_process(const char *line)
 	simnv.processes_count++;
 }
 
+static void read_limit(const char *line)
+{
+	struct simnv_limit *limit = &simnv.limits[simnv.limits_count];
+
+	if (simnv.limits_count == SIMNV_LIMITS)
+		return;
+	*limit = (struct simnv_limit){
+		.device = (int)number(line, "device", 0),
+		.soft = number(line, "soft", 0),
+		.hard = number(line, "hard", UINT64_MAX),
+		.used = number(line, "used", 0),
+	};
+	find(line, "cgroup", limit->cgroup, sizeof(limit->cgroup));
+	simnv.limits_count++;
+}
+
 static void read_rule(const char *line)
 {
 	struct simnv_rule *rule = &simnv.rules[simnv.rules_count];
@@ -168,6 +184,8 @@ void simnv_read(void)
 			read_device(line, true);
 		else if (!strncmp(line, "process ", 8))
 			read_process(line);
+		else if (!strncmp(line, "limit ", 6))
+			read_limit(line);
 		else
 			read_rule(line);
 	}

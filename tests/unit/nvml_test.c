@@ -63,6 +63,8 @@ static void test_layouts(void **state)
 	assert_int_equal(sizeof(struct nvml_entry_v1), 16);
 	assert_int_equal(sizeof(struct nvml_entry_v2), 24);
 	assert_int_equal(sizeof(struct nvml_entry_v3), 32);
+	assert_int_equal(sizeof(struct nvml_memory_limits), 32);
+	assert_int_equal(offsetof(struct nvml_memory_limits, used_bytes), 24);
 }
 
 /* ---- what is believed ------------------------------------------------------------------------ */
@@ -121,6 +123,29 @@ static void test_processes_that_cannot_be(void **state)
 	assert_false(snapshot.processes[2].has_used);
 }
 
+static void test_limits_that_cannot_be(void **state)
+{
+	const struct nvml_limit good = { .known = true,
+					 .path = "/a",
+					 .hard_bytes = UINT64_MAX,
+					 .soft_bytes = 1000,
+					 .used_bytes = 1000 };
+	uint32_t i;
+
+	(void)state;
+	snapshot.limits_count = 5;
+	for (i = 0; i < snapshot.limits_count; i++)
+		snapshot.limits[i] = good;
+	snapshot.limits[1].device = snapshot.devices_count;
+	snapshot.limits[2].path[0] = '\0';
+	snapshot.limits[3].used_bytes = (1ull << 50) + 1;
+	snapshot.limits[4].soft_bytes = (1ull << 50) + 1;
+	nvml_snapshot_check(&snapshot);
+	assert_true(snapshot.limits[0].known);
+	for (i = 1; i < snapshot.limits_count; i++)
+		assert_false(snapshot.limits[i].known);
+}
+
 /* A child that does harm can write anything. */
 static void test_any_bytes(void **state)
 {
@@ -143,6 +168,12 @@ static void test_any_bytes(void **state)
 		assert_true(snapshot.processes_count <= NVML_PROCESSES_MAX);
 		for (i = 0; i < snapshot.processes_count; i++)
 			assert_true(snapshot.processes[i].device < snapshot.devices_count);
+		assert_true(snapshot.limits_count <= NVML_LIMITS_MAX);
+		for (i = 0; i < snapshot.limits_count; i++) {
+			assert_true(strlen(snapshot.limits[i].path) < NVML_PATH_BYTES);
+			assert_true(!snapshot.limits[i].known ||
+				    snapshot.limits[i].device < snapshot.devices_count);
+		}
 	}
 }
 
@@ -171,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test_setup(test_what_can_be_stays, reset),
 		cmocka_unit_test_setup(test_memory_that_cannot_be, reset),
+		cmocka_unit_test_setup(test_limits_that_cannot_be, reset),
 		cmocka_unit_test_setup(test_processes_that_cannot_be, reset),
 		cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test_setup(test_no_library, reset),

@@ -12,6 +12,7 @@
 #include "capture/live_internal.h"
 #include "capture/records/nvml_records.h"
 #include "capture/records/records.h"
+#include "host/nvml_limits.h"
 
 #define LAST_MS 200          /* what the end waits for */
 #define HANGS_NS 30000000000 /* an answer that takes longer does not come */
@@ -37,6 +38,25 @@ static int feed_processes(struct live *live, uint64_t ts_ns)
 	return err;
 }
 
+/* What cgroups may use, where the driver counts that and not the kernel. */
+static int feed_limits(struct live *live, uint64_t ts_ns)
+{
+	const struct targets *targets = &live->targets;
+	struct dmem_table cgroups = { .count = 0 };
+	size_t i, place;
+
+	for (i = 0; live->snapshot->limits_count && i < targets->count && !live->err; i++) {
+		const struct target *target = targets->targets[i];
+
+		place = nvml_limits_add(&cgroups, live->snapshot, (uint32_t)target->pid);
+		if (place != DMEM_NONE)
+			live_limits_feed(live, &cgroups.cgroups[place], target->pid,
+					 target->start_ns, ts_ns);
+	}
+	dmem_table_fini(&cgroups);
+	return live->err;
+}
+
 static int feed_snapshot(struct live *live)
 {
 	const struct nvml_snapshot *snapshot = live->snapshot;
@@ -49,7 +69,9 @@ static int feed_snapshot(struct live *live)
 
 		err = live_feed(live, &record, sizeof(record));
 	}
-	return err ? err : feed_processes(live, ts_ns);
+	if (!err)
+		err = feed_processes(live, ts_ns);
+	return err ? err : feed_limits(live, ts_ns);
 }
 
 /* Of one by whose files something was made it is said for each of them when they are closed. */

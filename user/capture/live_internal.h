@@ -27,6 +27,7 @@
 #include "capture/targets/target.h"
 #include "event/cgroup_leavers.h"
 #include "event/python_phases.h"
+#include "host/dmem.h"
 #include "host/nvml.h"
 
 #define LIVE_UNTRACED 8 /* no message names more */
@@ -223,6 +224,9 @@ void live_devices_close(struct live *live);
 /* live_limits.c. see: as above. open returns 0 or -errno. */
 int live_limits_open(struct live *live);
 void live_limits_see(struct live *live, const struct ms_call *call);
+/* Of a process. Returns what the feed did. */
+int live_limits_feed(struct live *live, const struct dmem *dmem, pid_t pid, uint64_t start_ns,
+		     uint64_t ts_ns);
 void live_limits_close(struct live *live);
 
 /* live_host.c. end: while all targets are there. open returns 0 or -errno. */

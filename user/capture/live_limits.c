@@ -2,7 +2,8 @@
 /*
  * How much memory of devices the cgroups of the traced processes use and may use, while they are
  * captured: looked at soon after a process is attached to, every few seconds, and when a call has
- * been refused memory. Where the kernel counts none, nothing is looked at.
+ * been refused memory. Where the kernel counts none, nothing is looked at: live_devices.c has what
+ * NVML says of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -51,9 +52,9 @@ static struct ms_limit record_of(const struct dmem *dmem, const struct dmem_regi
 	return record;
 }
 
-/* Those that say something. Returns what the feed did. */
-static int feed(struct live *live, const struct dmem *dmem, pid_t pid, uint64_t start_ns,
-		uint64_t ts_ns)
+/* Those that say something. */
+int live_limits_feed(struct live *live, const struct dmem *dmem, pid_t pid, uint64_t start_ns,
+		     uint64_t ts_ns)
 {
 	size_t i;
 
@@ -81,7 +82,8 @@ static void look_at(struct live *live, struct target *target, uint64_t now_ns)
 	place = dmem_table_add(cgroups, ROOT, target->pid);
 	/* One that has just ended says nothing more; its pid may be another's. */
 	if (place != DMEM_NONE && !target_is_gone(target))
-		feed(live, &cgroups->cgroups[place], target->pid, target->start_ns, now_ns);
+		live_limits_feed(live, &cgroups->cgroups[place], target->pid, target->start_ns,
+				 now_ns);
 }
 
 static int on_time(void *context, uint64_t data)
@@ -109,7 +111,7 @@ static int on_refusal(void *context, uint64_t data)
 	const struct limits_look *look = live->limits;
 
 	(void)data;
-	return feed(live, &look->dmem, look->pid, look->start_ns, live->drained_ns);
+	return live_limits_feed(live, &look->dmem, look->pid, look->start_ns, live->drained_ns);
 }
 
 void live_limits_see(struct live *live, const struct ms_call *call)

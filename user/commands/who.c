@@ -23,6 +23,7 @@
 #include "commands/terminal.h"
 #include "host/holders.h"
 #include "host/nvml.h"
+#include "host/nvml_limits.h"
 #include "render/who.h"
 
 #define ROOT "" /* of the machine's files */
@@ -150,6 +151,9 @@ static void identify(struct looking *looking, const struct holder *holder,
 		memset(&process->identity, 0, sizeof(process->identity));
 	identity_name(&process->identity, comm, process->name);
 	process->cgroup = dmem_table_add(&looking->cgroups, ROOT, (pid_t)holder->pid) + 1;
+	if (!process->cgroup)
+		process->cgroup =
+			nvml_limits_add(&looking->cgroups, looking->holders.nvml, holder->pid) + 1;
 }
 
 static bool is_wanted(const struct settings *settings, uint32_t pid, const char *comm,

@@ -254,6 +254,16 @@ static bool check_process(struct nvml_snapshot *snapshot, struct nvml_process *p
 	return true;
 }
 
+static void check_limit(const struct nvml_snapshot *snapshot, struct nvml_limit *limit)
+{
+	end_text(limit->path, sizeof(limit->path));
+	if (limit->device < snapshot->devices_count && limit->used_bytes <= LARGEST_BYTES &&
+	    limit->soft_bytes <= LARGEST_BYTES && *limit->path == '/')
+		return;
+	limit->known = false;
+	limit->device = 0;
+}
+
 void nvml_snapshot_check(struct nvml_snapshot *snapshot)
 {
 	uint32_t i, kept = 0;
@@ -267,8 +277,12 @@ void nvml_snapshot_check(struct nvml_snapshot *snapshot)
 		snapshot->devices_count = NVML_DEVICES_MAX;
 	if (snapshot->processes_count > NVML_PROCESSES_MAX)
 		snapshot->processes_count = NVML_PROCESSES_MAX;
+	if (snapshot->limits_count > NVML_LIMITS_MAX)
+		snapshot->limits_count = NVML_LIMITS_MAX;
 	for (i = 0; i < snapshot->devices_count; i++)
 		check_device(snapshot, i);
+	for (i = 0; i < snapshot->limits_count; i++)
+		check_limit(snapshot, &snapshot->limits[i]);
 	for (i = 0; i < snapshot->processes_count; i++)
 		if (check_process(snapshot, &snapshot->processes[i]))
 			snapshot->processes[kept++] = snapshot->processes[i];

@@ -17,7 +17,9 @@
 
 #define NVML_DEVICES_MAX 256 /* with MIG instances */
 #define NVML_PROCESSES_MAX 4096
+#define NVML_LIMITS_MAX 256
 #define NVML_NAME_BYTES 96
+#define NVML_PATH_BYTES 512
 #define NVML_NO_INSTANCE UINT32_MAX
 
 /* What kind of work a process does with a device; bits. */
@@ -61,6 +63,17 @@ struct nvml_process {
 	uint32_t gpu_instance, compute_instance;
 	uint8_t has_used;
 	uint64_t used_bytes;
+	uint32_t limit; /* of its cgroup: index into the snapshot's; one that is not there: none */
+};
+
+#define NVML_NOT_LIMITED UINT32_MAX
+
+/* What NVML says of a cgroup and a device. */
+struct nvml_limit {
+	uint32_t device;
+	uint8_t known;              /* it has a limit; else the rest says nothing */
+	char path[NVML_PATH_BYTES]; /* of the cgroup of processes, in its hierarchy */
+	uint64_t soft_bytes, hard_bytes, used_bytes;
 };
 
 enum nvml_state {
@@ -77,14 +90,16 @@ struct nvml_snapshot {
 	uint32_t devices_max; /* so many devices there are, said NVML */
 	uint32_t devices_count;
 	uint32_t processes_count;
-	uint8_t cut;   /* there were more devices or processes than there is room for */
-	uint8_t hangs; /* a call has not returned: the child is left to itself */
-	uint64_t ns;   /* how long the child took */
-	uint32_t step; /* how many calls it has begun */
-	char call[64]; /* the last of them */
+	uint32_t limits_count; /* of more cgroups it is not asked */
+	uint8_t cut;           /* there were more devices or processes than there is room for */
+	uint8_t hangs;         /* a call has not returned: the child is left to itself */
+	uint64_t ns;           /* how long the child took */
+	uint32_t step;         /* how many calls it has begun */
+	char call[64];         /* the last of them */
 	uint32_t call_device;
 	struct nvml_device devices[NVML_DEVICES_MAX];
 	struct nvml_process processes[NVML_PROCESSES_MAX];
+	struct nvml_limit limits[NVML_LIMITS_MAX];
 };
 
 struct nvml;

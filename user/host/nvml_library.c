@@ -39,6 +39,7 @@ static const struct symbol symbols[] = {
 	{ AT(device_minor), "nvmlDeviceGetMinorNumber", NULL, false },
 	{ AT(device_memory), "nvmlDeviceGetMemoryInfo", NULL, false },
 	{ AT(device_memory_v2), "nvmlDeviceGetMemoryInfo_v2", NULL, false },
+	{ AT(memory_limits), "nvmlDeviceGetMemoryLimits_v1", NULL, false },
 	{ AT(device_rates), "nvmlDeviceGetUtilizationRates", NULL, false },
 	{ AT(mig_mode), "nvmlDeviceGetMigMode", NULL, false },
 	{ AT(mig_max), "nvmlDeviceGetMaxMigDeviceCount", NULL, false },

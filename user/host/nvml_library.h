@@ -52,6 +52,16 @@ struct nvml_rates {
 	uint32_t gpu_percent, memory_percent;
 };
 
+/* What a cgroup may use of a device: 0 and NVML_NO_LIMIT are no limits. From driver 615 on. */
+struct nvml_memory_limits {
+	const char *cgroup;  /* its directory, in */
+	uint64_t soft_bytes; /* that it is guaranteed */
+	uint64_t hard_bytes;
+	uint64_t used_bytes;
+};
+
+#define NVML_NO_LIMIT UINT64_MAX
+
 /* An entry of a list of processes is one of these, and which of them is for the caller to see. */
 struct nvml_entry_v1 {
 	uint32_t pid;
@@ -89,6 +99,7 @@ struct nvml_library {
 	int (*device_minor)(nvml_handle_t device, uint32_t *minor);
 	int (*device_memory)(nvml_handle_t device, struct nvml_memory *memory);
 	int (*device_memory_v2)(nvml_handle_t device, struct nvml_memory_v2 *memory);
+	int (*memory_limits)(nvml_handle_t device, struct nvml_memory_limits *limits);
 	int (*device_rates)(nvml_handle_t device, struct nvml_rates *rates);
 	int (*mig_mode)(nvml_handle_t device, uint32_t *current, uint32_t *pending);
 	int (*mig_max)(nvml_handle_t device, uint32_t *count);

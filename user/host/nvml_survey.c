@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "host/cgroup_files.h"
+#include "host/dmem.h"
 
 #define MIG_MAX 64 /* instances of a device: there are up to 7 GPU instances of up to 7 each */
 #define ENTRIES_BYTES (NVML_PROCESSES_MAX * sizeof(struct nvml_entry_v3))
@@ -145,7 +147,8 @@ static void add_process(struct nvml_snapshot *snapshot, uint32_t place, enum nvm
 		*process = (struct nvml_process){ .device = device,
 						  .pid = entry->pid,
 						  .gpu_instance = entry->gpu_instance,
-						  .compute_instance = entry->compute_instance };
+						  .compute_instance = entry->compute_instance,
+						  .limit = NVML_NOT_LIMITED };
 		snapshot->processes_count++;
 	}
 	process->kinds |= 1u << list;
@@ -202,6 +205,75 @@ static void ask_processes(struct nvml_survey *survey, nvml_handle_t handle, uint
 		else if (!result)
 			add_processes(survey, place, list, count);
 	}
+}
+
+/* ---- what their cgroups may use -------------------------------------------------------------- */
+
+static uint32_t find_limit(struct nvml_snapshot *snapshot, uint32_t place, const char *path)
+{
+	uint32_t i;
+
+	for (i = 0; i < snapshot->limits_count; i++)
+		if (snapshot->limits[i].device == place && !strcmp(snapshot->limits[i].path, path))
+			break;
+	return i;
+}
+
+/* "There is none" and "not found" are answers, too: a cgroup is asked for once. */
+static void ask_limit(struct nvml_survey *survey, nvml_handle_t handle, uint32_t place,
+		      const char *cgroup, struct nvml_limit *limit)
+{
+	struct nvml_memory_limits limits = { .cgroup = cgroup };
+	const int result = CALL(survey, survey->snapshot->devices[place].index,
+				"nvmlDeviceGetMemoryLimits_v1", memory_limits, handle, &limits);
+
+	limit->known = !result && (limits.soft_bytes || limits.hard_bytes != NVML_NO_LIMIT);
+	limit->soft_bytes = limits.soft_bytes;
+	limit->hard_bytes = limits.hard_bytes;
+	limit->used_bytes = limits.used_bytes;
+}
+
+static uint32_t limit_of(struct nvml_survey *survey, nvml_handle_t handle, uint32_t place,
+			 uint32_t pid)
+{
+	struct nvml_snapshot *snapshot = survey->snapshot;
+	struct cgroup_files files;
+	struct nvml_limit *limit;
+	const char *path;
+	uint32_t i;
+
+	if (!cgroup_files_find("", (pid_t)pid, &files) || !*files.unified)
+		return NVML_NOT_LIMITED;
+	path = files.unified + strlen(files.mounted);
+	path = *path ? path : "/";
+	i = find_limit(snapshot, place, path);
+	if (i < snapshot->limits_count)
+		return i;
+	if (i == NVML_LIMITS_MAX || strlen(path) >= sizeof(limit->path))
+		return NVML_NOT_LIMITED;
+	limit = &snapshot->limits[i];
+	*limit = (struct nvml_limit){ .device = place };
+	snprintf(limit->path, sizeof(limit->path), "%s", path);
+	ask_limit(survey, handle, place, files.unified, limit);
+	snapshot->limits_count++;
+	return i;
+}
+
+/*
+ * Only where the kernel does not count: there, it says more, and the driver goes by it. A divided
+ * device has no limits.
+ */
+static void ask_limits(struct nvml_survey *survey, nvml_handle_t handle, uint32_t place)
+{
+	struct nvml_snapshot *snapshot = survey->snapshot;
+	uint32_t i;
+
+	if (!survey->library.memory_limits || snapshot->devices[place].mig || dmem_is_counted(""))
+		return;
+	for (i = 0; i < snapshot->processes_count; i++)
+		if (snapshot->processes[i].device == place)
+			snapshot->processes[i].limit =
+				limit_of(survey, handle, place, snapshot->processes[i].pid);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -288,6 +360,7 @@ static void ask_device(struct nvml_survey *survey, uint32_t index)
 		/* Only a privileged user is shown all of them by the device itself. */
 		for (i = 0; i < count && place + 1 + i < survey->snapshot->devices_count; i++)
 			ask_processes(survey, instances[i], place + 1 + i);
+		ask_limits(survey, handle, place);
 		ask_rates(survey, handle, device);
 	}
 	for (i = place; i < survey->snapshot->devices_count; i++)
@@ -333,7 +406,7 @@ static void run(struct nvml_survey *survey)
 	uint32_t count = 0, i;
 	int result;
 
-	snapshot->devices_count = snapshot->processes_count = 0;
+	snapshot->devices_count = snapshot->processes_count = snapshot->limits_count = 0;
 	snapshot->problem[0] = '\0';
 	snapshot->cut = false;
 	if (!initialise(survey))

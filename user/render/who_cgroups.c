@@ -110,8 +110,8 @@ void who_cgroups_text(struct document *document, const struct who *who)
 
 	if (!has_news(who))
 		return;
-	document_say(document, "Memory of devices that whole cgroups use, as the kernel counts it"
-			       " (dmem)");
+	document_say(document, "Memory of devices that whole cgroups use, as the kernel or the"
+			       " driver counts it");
 	document_table(document, "cgroups", "What cgroups use and may use", columns);
 	for (i = 0; i < who->cgroups_count; i++) {
 		const size_t processes = count_processes(who, i);

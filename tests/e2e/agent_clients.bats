@@ -66,6 +66,46 @@ PYTHON
 	agent_stop
 }
 
+# Sums are answered by a child that has no allocations, a process by one that has them.
+@test "each answer is right while a process holds many allocations, and goes on" {
+	local i
+
+	agent_start --buffer 64M
+	mkfifo many.in many.out
+	/usr/bin/python3 -c '
+import ctypes, sys, time
+driver = ctypes.CDLL("libcuda.so.1")
+sys.stdin.readline()
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+assert not driver.cuInit(0) and not driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+for line in sys.stdin:
+    for i in range(int(line)):
+        assert not driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(4096 + 4096 * (i == 0)))
+        if i % 100 == 0:
+            time.sleep(0.001)
+    print("made", flush=True)
+' < many.in > many.out 3>&- 8>&- 9<&- &
+	PUPPET_PID=$!
+	exec 8> many.in 9< many.out
+	settled
+	echo >&8
+	for i in 1 2; do
+		echo 20000 >&8
+		read -r -u 9
+		fresh
+		assert_equal "$(ask /api/v1/who | jq -c ".processes[] | select(.pid == $PUPPET_PID) | [.exact, .spaces[0].live_allocations, .device_bytes]")" \
+			"[true,$((i * 20000)),$((i * (20001 * 4096)))]"
+		ask /metrics > metrics.txt
+		grep -q "^memscope_process_gpu_memory_live_bytes{.* $((i * (20001 * 4096)))\$" metrics.txt
+		assert_equal "$(ask "/api/v1/processes/$PUPPET_PID" | jq -c '[.process.largest[].size_bytes] | .[:3]')" \
+			"$([ $i = 1 ] && echo '[8192,4096,4096]' || echo '[8192,8192,4096]')"
+		ask /debug/pprof/gpu_heap | gunzip -t
+	done
+	assert_equal "$(awk '/^memscope_agent_answers_total\{.*failed/ { print $2 }' metrics.txt)" 0
+	exec 8>&-
+	agent_stop
+}
+
 @test "who sends a byte now and then is dropped, and others are answered meanwhile" {
 	agent_start
 	clients <<'PYTHON'

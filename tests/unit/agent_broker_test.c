@@ -10,12 +10,20 @@
 #include "agent/broker.h"
 #include "base/clock.h"
 
-static int status;
+static int status, prepared, made_children;
 
 static void prepare(void *context, const struct channel_question *question)
 {
 	(void)context;
 	(void)question;
+	prepared++;
+}
+
+static void made(void *context)
+{
+	(void)context;
+	made_children++;
+	assert_int_equal(prepared, made_children);
 }
 
 static int answer(void *context, const struct channel_question *question, int fd)
@@ -30,7 +38,8 @@ static int answer(void *context, const struct channel_question *question, int fd
 
 static void open_broker(struct broker *broker, int *server, int answers)
 {
-	*broker = (struct broker){ .prepare = prepare, .answer = answer };
+	*broker = (struct broker){ .prepare = prepare, .made = made, .answer = answer };
+	prepared = made_children = 0;
 	status = answers;
 	assert_int_equal(channel_open(&broker->fd, server), 0);
 	assert_int_equal(loop_open(&broker->loop), 0);
@@ -92,6 +101,7 @@ static void answers_that_are_broken_off_have_not_failed(void **unused)
 	open_broker(&broker, &server, 0);
 	ask(&broker, server);
 	assert_true(broker.child > 0);
+	assert_int_equal(made_children, 1);
 	broker_stop(&broker);
 	assert_int_equal(broker.child, 0);
 	assert_int_equal(broker.counts.failed, 0);
@@ -115,6 +125,7 @@ static void the_last_answer_has_its_time(void **unused)
 	broker_begin_last(&broker, 0);
 	broker_finish_last(&broker, clock_monotonic_ns() + UINT64_C(60000000000));
 	assert_int_equal(take_last(server), 200);
+	assert_int_equal(made_children, 1);
 	close_broker(&broker, server);
 	/* It breaks off the one before, and is broken off itself. */
 	open_broker(&broker, &server, 0);

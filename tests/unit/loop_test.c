@@ -182,6 +182,30 @@ static void test_checks(void **state)
 	fixture_close(&fixture);
 }
 
+static int stop_late(void *context, uint64_t data)
+{
+	usleep(3000);
+	return stop(context, data);
+}
+
+static void test_the_longest_round(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	fixture_open(&fixture);
+	assert_int_equal(loop_longest_ns(fixture.loop), 0);
+	/* Waiting is none of it. */
+	assert_int_equal(loop_add_timer(fixture.loop, 10 * MS, 0, stop_late, &fixture, 0, NULL), 0);
+	assert_int_equal(loop_run(fixture.loop), 0);
+	assert_true(loop_longest_ns(fixture.loop) >= 3 * MS);
+	/* A short one does not make it shorter. */
+	watch(&fixture, 0, stop);
+	assert_int_equal(loop_run(fixture.loop), 0);
+	assert_true(loop_longest_ns(fixture.loop) >= 3 * MS);
+	fixture_close(&fixture);
+}
+
 static void test_what_cannot_be_watched(void **state)
 {
 	struct fixture fixture;
@@ -201,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_timers),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_checks),
+		cmocka_unit_test(test_the_longest_round),
 		cmocka_unit_test(test_what_cannot_be_watched),
 	};
 

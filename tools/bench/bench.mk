@@ -110,6 +110,18 @@ bench-budget: memscope-bpf $(BUILD)/bench/paced
 bench-agent: memscope-bpf $(BUILD)/workloads/puppet
 	$(Q)tools/bench/agent $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda
 
+# How long clients of the agent's socket wait for totals while a million allocations are live: eight minutes.
+$(BUILD)/bench/holding: tools/bench/holding.c tests/simcuda/include/simcuda.h $(BUILD)/simcuda/libcuda.so.1
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -Itests/simcuda/include $(filter %.c %.so.1,$^) -pthread -o $@
+
+$(BUILD)/bench/asking: tools/bench/asking.c tools/bench/quantile.h
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -Itools/bench $(filter %.c,$^) -o $@
+
+bench-clients: memscope-bpf $(BUILD)/bench/holding $(BUILD)/bench/asking
+	$(Q)tools/bench/clients $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda $(or $(SECONDS),10) $(or $(CLIENTS),128)
+
 # What months do to the agent, in short: SOAK_MINUTES=60 SOAK_RATE=10
 soak: memscope-bpf $(addprefix $(BUILD)/workloads/,puppet exhaust flood) $(BUILD)/simcuda/libcuda.so.1
 	$(Q)tools/bench/soak $(BUILD)/workloads ./memscope-bpf $(BUILD)/simcuda $(or $(SOAK_MINUTES),3) $(SOAK_RATE)
@@ -121,7 +133,8 @@ BENCH_DEPS := memscope-bpf $(addprefix $(BUILD)/bench/,bench target libinterpose
 	$(BUILD)/simcuda/libcuda.so.1
 
 # What nobody builds breaks.
-check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps $(BUILD)/bench/paced $(BUILD)/bench/ioctls
+check-deps: $(BENCH_DEPS) $(BUILD)/bench/ledger $(BUILD)/bench/history $(BUILD)/bench/dumps $(BUILD)/bench/paced $(BUILD)/bench/ioctls \
+	$(BUILD)/bench/holding $(BUILD)/bench/asking
 
 # ROUNDS=5 TABLES="calls attach" makes it shorter. What it compares with is installed by
 # `tools/install-deps bench`; without it, rows are left out.
@@ -129,7 +142,7 @@ bench: $(BENCH_DEPS) $(if $(TABLES),,bench-agent bench-ledger bench-ioctls bench
 	$(Q)$(BUILD)/bench/bench $(BUILD)/bench ./memscope-bpf $(BUILD)/simcuda/libcuda.so.1 \
 		$(or $(ROUNDS),15) $(TABLES)
 
-.PHONY: bench bench-agent bench-budget bench-ioctls bench-tensors soak bench-history bench-host bench-ledger bench-report bench-export
+.PHONY: bench bench-agent bench-budget bench-clients bench-ioctls bench-tensors soak bench-history bench-host bench-ledger bench-report bench-export
 
 # What call stacks cost; STACK_FILES: from which tables are made, too.
 STACK_FILES ?= $(realpath /lib/x86_64-linux-gnu/libc.so.6 /usr/lib/x86_64-linux-gnu/libstdc++.so.6 \

@@ -117,7 +117,7 @@ static int describe(struct report_coverage *coverage, const struct books_options
 
 struct books *books_new(struct pipeline *pipeline, const struct books_options *options)
 {
-	const struct report_options report = { .device = -1, .top = PROCESS_LARGEST };
+	const struct report_options report = { .device = -1, .sums = true };
 	const struct openmetrics_options series = { .label_pid = options->label_pid,
 						    .live = true,
 						    .most = options->most_series };

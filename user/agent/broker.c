@@ -150,16 +150,24 @@ static int watch_child(struct broker *broker)
 			   &broker->child_source);
 }
 
-static void begin(struct broker *broker, const struct channel_question *question)
+static void make_child(struct broker *broker, const struct channel_question *question)
 {
 	const pid_t parent = getpid();
-	int err;
 
-	broker->counts.answers++;
 	broker->prepare(broker->context, question);
 	broker->child = fork();
 	if (!broker->child)
 		answer(broker, question, parent);
+	if (broker->made)
+		broker->made(broker->context);
+}
+
+static void begin(struct broker *broker, const struct channel_question *question)
+{
+	int err;
+
+	broker->counts.answers++;
+	make_child(broker, question);
 	if (broker->child < 0) {
 		broker->child = 0;
 		broker->counts.failed++;
@@ -232,13 +240,9 @@ void broker_begin_last(struct broker *broker, uint32_t document)
 	const struct channel_question question = {
 		.request = { .document = document, .uid = REQUEST_EVERYBODY },
 	};
-	const pid_t parent = getpid();
 
 	broker_stop(broker);
-	broker->prepare(broker->context, &question);
-	broker->child = fork();
-	if (!broker->child)
-		answer(broker, &question, parent);
+	make_child(broker, &question);
 	if (broker->child > 0) {
 		broker->child_fd = (int)syscall(SYS_pidfd_open, broker->child, 0);
 		return;

@@ -25,10 +25,12 @@ struct broker {
 	struct loop *loop;
 	int fd; /* of the channel */
 	/*
-	 * prepare: called in the capture, before the child is made. answer: called in the child;
-	 * writes the answer to `fd`, and returns an HTTP status or -errno.
+	 * prepare: called in the capture, before the child is made; made: after that (NULL: not
+	 * wanted). answer: called in the child; writes the answer to `fd`, and returns an HTTP
+	 * status or -errno.
 	 */
 	void (*prepare)(void *context, const struct channel_question *question);
+	void (*made)(void *context);
 	int (*answer)(void *context, const struct channel_question *question, int fd);
 	/* Called in the capture for each message of the process's, first. NULL: not wanted. */
 	void (*note)(void *note_context, const struct channel_question *question);

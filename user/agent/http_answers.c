@@ -12,12 +12,17 @@ static void clear(struct http_answers *answers, struct http_answer *answer)
 
 static bool is_fresh(const struct http_answer *answer, uint64_t now_ns)
 {
-	return answer->state != HTTP_ANSWER_READY ||
-	       (answer->status == 200 && now_ns - answer->made_ns < HTTP_ANSWERS_FRESH_NS);
+	return answer->state == HTTP_ANSWER_READY && answer->status == 200 &&
+	       now_ns - answer->made_ns < HTTP_ANSWERS_FRESH_NS;
 }
 
-/* One that is free, or the oldest that has no users. NULL: all have some. */
-static struct http_answer *take_place(struct http_answers *answers)
+static bool is_under_way(const struct http_answer *answer)
+{
+	return answer->state == HTTP_ANSWER_WAITING || answer->state == HTTP_ANSWER_ASKED;
+}
+
+/* One that is free, or the oldest that has no users, but not that one. NULL: there is none. */
+static struct http_answer *take_place(struct http_answers *answers, const struct http_answer * not )
 {
 	struct http_answer *oldest = NULL;
 	size_t i;
@@ -28,7 +33,7 @@ static struct http_answer *take_place(struct http_answers *answers)
 		if (answer->state == HTTP_ANSWER_NONE)
 			return answer;
 		if (answer->state == HTTP_ANSWER_READY && !answer->users &&
-		    (!oldest || answer->made_ns < oldest->made_ns))
+		    answer != not &&(!oldest || answer->made_ns < oldest->made_ns))
 			oldest = answer;
 	}
 	if (oldest)
@@ -36,24 +41,40 @@ static struct http_answer *take_place(struct http_answers *answers)
 	return oldest;
 }
 
-struct http_answer *http_answers_get(struct http_answers *answers, const struct request *request,
-				     uint64_t now_ns)
+static struct http_answer *add(struct http_answers *answers, const struct request *request,
+			       const struct http_answer * not, uint64_t now_ns)
 {
-	struct http_answer *answer;
-	size_t i;
+	struct http_answer *answer = take_place(answers, not );
 
-	for (i = 0; i < HTTP_ANSWERS_KEPT; i++) {
-		answer = &answers->answers[i];
-		if (answer->state != HTTP_ANSWER_NONE &&
-		    request_is_same(&answer->request, request) && is_fresh(answer, now_ns))
-			return answer;
-	}
-	answer = take_place(answers);
 	if (answer)
 		*answer = (struct http_answer){ .state = HTTP_ANSWER_WAITING,
 						.request = *request,
 						.made_ns = now_ns };
 	return answer;
+}
+
+struct http_answer *http_answers_get(struct http_answers *answers, const struct request *request,
+				     uint64_t now_ns)
+{
+	struct http_answer *fresh = NULL, *coming = NULL;
+	size_t i;
+
+	for (i = 0; i < HTTP_ANSWERS_KEPT; i++) {
+		struct http_answer *answer = &answers->answers[i];
+
+		if (answer->state == HTTP_ANSWER_NONE ||
+		    !request_is_same(&answer->request, request))
+			continue;
+		if (is_under_way(answer))
+			coming = answer;
+		else if (is_fresh(answer, now_ns) && (!fresh || answer->made_ns > fresh->made_ns))
+			fresh = answer;
+	}
+	if (!fresh)
+		return coming ? coming : add(answers, request, NULL, now_ns);
+	if (!coming && now_ns - fresh->made_ns >= HTTP_ANSWERS_RENEW_NS)
+		add(answers, request, fresh, now_ns);
+	return fresh;
 }
 
 struct http_answer *http_answers_next(struct http_answers *answers)
@@ -115,8 +136,7 @@ bool http_answers_give_up(struct http_answers *answers, uint64_t now_ns)
 	for (i = 0; i < HTTP_ANSWERS_KEPT; i++) {
 		struct http_answer *answer = &answers->answers[i];
 
-		if ((answer->state != HTTP_ANSWER_WAITING && answer->state != HTTP_ANSWER_ASKED) ||
-		    now_ns - answer->made_ns < HTTP_ANSWERS_WAIT_NS)
+		if (!is_under_way(answer) || now_ns - answer->made_ns < HTTP_ANSWERS_WAIT_NS)
 			continue;
 		if (answer->number == answers->asked)
 			answers->asked = 0;

@@ -15,6 +15,7 @@
 
 #define HTTP_ANSWERS_KEPT 32
 #define HTTP_ANSWERS_FRESH_NS 1000000000ull
+#define HTTP_ANSWERS_RENEW_NS 750000000ull /* then it is made anew before clients have to wait */
 #define HTTP_ANSWERS_WAIT_NS 12000000000ull
 
 enum http_answer_state {
@@ -43,7 +44,8 @@ struct http_answers {
 
 /*
  * Returns the answer to a request: a fresh one, one that clients already wait for, or a new one.
- * The caller counts itself among its users. NULL: too many answers are waited for.
+ * The caller counts itself among its users. NULL: too many answers are waited for. If one is fresh
+ * and will not be for long, the next one waits to be asked for.
  */
 struct http_answer *http_answers_get(struct http_answers *answers, const struct request *request,
 				     uint64_t now_ns);

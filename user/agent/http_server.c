@@ -257,6 +257,7 @@ static enum MHD_Result answer_of_ledger(struct server *server, struct MHD_Connec
 		exchange->answer = answer;
 		answer->users++;
 	}
+	ask(server);
 	if (answer->state == HTTP_ANSWER_READY)
 		return answer->response ? queue(server, connection, 200, answer->response) :
 					  queue_error(server, connection, answer->status);
@@ -264,7 +265,6 @@ static enum MHD_Result answer_of_ledger(struct server *server, struct MHD_Connec
 	client->waits = true;
 	client->due_ns = UINT64_MAX; /* it is we whom it waits for */
 	server->library.suspend_connection(connection);
-	ask(server);
 	return MHD_YES;
 }
 

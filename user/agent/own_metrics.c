@@ -16,6 +16,7 @@
 	X(CPU, "memscope_agent_cpu_seconds", "counter", "seconds", "CPU time of the agent, by its process") \
 	X(RESIDENT, "memscope_agent_resident_memory_bytes", "gauge", "bytes", "Resident memory of the agent, by its process") \
 	X(DESCRIPTORS, "memscope_agent_open_descriptors", "gauge", "", "Open descriptors of the capture") \
+	X(PAUSE, "memscope_agent_longest_pause_seconds", "gauge", "seconds", "The longest time, of the last 10 to 20 seconds, for which the capture was busy before it looked at its buffers again") \
 	X(RING, "memscope_agent_ring_bytes", "gauge", "bytes", "Size of each ring buffer between kernel and agent") \
 	X(RING_HIGHEST, "memscope_agent_ring_highest_bytes", "gauge", "bytes", "The most that ever waited in it") \
 	X(BPF, "memscope_agent_bpf_seconds", "counter", "seconds", "Time in BPF programs, in the traced programs' threads, if the kernel counts it (kernel.bpf_stats_enabled)") \
@@ -81,6 +82,20 @@ static const struct metrics_family families[] = {
 };
 /* clang-format on */
 
+void own_numbers_count(struct own_numbers *own, const struct state *state)
+{
+	size_t i;
+
+	own->processes = own->late_processes = 0;
+	own->stacks_kept = state->stacks.stacks_count;
+	own->stacks_left_out = state->stacks.others;
+	for (i = 0; i < state->processes_count; i++) {
+		own->processes += !state->processes[i]->exited;
+		own->late_processes +=
+			!state->processes[i]->exited && state->processes[i]->was_running;
+	}
+}
+
 static void add(struct metrics *metrics, enum family family, const char *label, const char *value,
 		uint64_t number)
 {
@@ -145,6 +160,7 @@ static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 	add(metrics, FAMILY_RESIDENT, "process", "capture", numbers->resident_bytes);
 	add(metrics, FAMILY_RESIDENT, "process", "http", numbers->server.resident_bytes);
 	metrics_add(metrics, FAMILY_DESCRIPTORS, numbers->descriptors);
+	metrics_add(metrics, FAMILY_PAUSE, numbers->pause_ns);
 	add(metrics, FAMILY_RING, "ring", "critical", cost->ring_bytes);
 	add(metrics, FAMILY_RING, "ring", "bulk", cost->ring_bytes);
 	add(metrics, FAMILY_RING_HIGHEST, "ring", "critical", cost->highest_critical);

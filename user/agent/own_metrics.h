@@ -16,6 +16,7 @@
 #include "agent/push_feed.h"
 #include "export/metrics.h"
 #include "ledger/stack_upkeep.h"
+#include "ledger/state.h"
 #include "ledger/summary.h"
 
 struct own_numbers {
@@ -33,12 +34,16 @@ struct own_numbers {
 	const struct push_feed *pushes;        /* by enum push_protocol_id; NULL: there are none */
 	uint64_t resident_bytes;               /* of the capture */
 	uint64_t descriptors;
+	uint64_t pause_ns;                      /* of the capture's loop: loop_longest_ns() */
 	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */
 	uint64_t reloads, failed_reloads;
 	struct broker_counts answers;
 	struct channel_server server;
 	uint64_t server_restarts;
 };
+
+/* Fills in what the ledger says: of processes and call stacks. */
+void own_numbers_count(struct own_numbers *numbers, const struct state *state);
 
 /*
  * Makes them; those of the `ledger` are complete. metrics_free() frees them. NULL without memory.

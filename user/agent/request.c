@@ -109,6 +109,11 @@ bool request_is_of_ledger(const struct request *request)
 	return request->document < REQUEST_PAGE;
 }
 
+bool request_is_of_sums(const struct request *request)
+{
+	return request->document != REQUEST_PROCESS && request->document != REQUEST_PPROF;
+}
+
 const char *request_content_type(const struct request *request)
 {
 	if (request->form == REQUEST_OPENMETRICS)

@@ -68,6 +68,9 @@ bool request_is_same(const struct request *a, const struct request *b);
 
 bool request_is_of_ledger(const struct request *request);
 
+/* Whether sums are enough to answer it: no single allocation is looked at. */
+bool request_is_of_sums(const struct request *request);
+
 const char *request_content_type(const struct request *request);
 
 /*

@@ -7,9 +7,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #define ROUND_EVENTS 64
+#define LONGEST_PERIOD_NS 10000000000ull
 
 struct loop_source {
 	struct loop_source *next;
@@ -35,6 +37,8 @@ struct loop {
 	struct loop_source *sources;
 	struct check *checks;
 	size_t checks_count, checks_capacity;
+	/* The longest round of this period, which began then, and of the one before. */
+	uint64_t period_ns, longest_ns, longest_before_ns;
 };
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -250,19 +254,50 @@ static bool check_all(struct loop *loop)
 	return more;
 }
 
+/* Without a round for two periods, none of them counts any more. */
+static void reach_period(struct loop *loop, uint64_t now_ns)
+{
+	const uint64_t passed_ns = now_ns - loop->period_ns;
+
+	if (passed_ns < LONGEST_PERIOD_NS)
+		return;
+	loop->longest_before_ns = passed_ns < 2 * LONGEST_PERIOD_NS ? loop->longest_ns : 0;
+	loop->longest_ns = 0;
+	loop->period_ns = now_ns;
+}
+
+static void note_round(struct loop *loop, uint64_t begin_ns)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	reach_period(loop, now_ns);
+	if (now_ns - begin_ns > loop->longest_ns)
+		loop->longest_ns = now_ns - begin_ns;
+}
+
+uint64_t loop_longest_ns(struct loop *loop)
+{
+	reach_period(loop, clock_monotonic_ns());
+	return loop->longest_ns > loop->longest_before_ns ? loop->longest_ns :
+							    loop->longest_before_ns;
+}
+
 int loop_run(struct loop *loop)
 {
 	struct epoll_event events[ROUND_EVENTS];
 	bool more = false;
+	uint64_t begin_ns;
 	int count, err = 0;
 
 	for (loop->stopped = false; !loop->stopped && !err;) {
 		count = epoll_wait(loop->epoll_fd, events, ROUND_EVENTS, more ? 0 : -1);
 		if (count < 0 && errno != EINTR)
 			return -errno;
+		begin_ns = clock_monotonic_ns();
 		err = dispatch(events, count);
 		free_removed(loop);
 		more = check_all(loop);
+		note_round(loop, begin_ns);
 	}
 	return err;
 }

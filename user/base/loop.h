@@ -61,4 +61,10 @@ int loop_run(struct loop *loop);
 /* loop_run() returns when the callbacks of this round have been called. */
 void loop_stop(struct loop *loop);
 
+/*
+ * The longest that the loop took for one round of callbacks, from when something came until it
+ * waited again, of the last 10 to 20 seconds; without the round that is under way.
+ */
+uint64_t loop_longest_ns(struct loop *loop);
+
 #endif /* MEMSCOPE_BASE_LOOP_H */

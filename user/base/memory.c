@@ -10,7 +10,8 @@
 
 #define FIRST_CAPACITY 8 /* of small items: of large ones, one may be all that there is */
 #define FIRST_BYTES 1024
-#define LARGE_BYTES (4 << 20) /* a huge page lies in it, wherever it begins */
+#define LARGE_BYTES (4 << 20)  /* a huge page lies in it, wherever it begins */
+#define KEPT_BYTES (256 << 10) /* less is not worth the system calls */
 
 static size_t first_capacity(size_t item_bytes)
 {
@@ -52,4 +53,13 @@ void memory_hint(void *memory, size_t bytes)
 	/* Refused, it changes nothing but the speed. */
 	if (bytes >= LARGE_BYTES)
 		madvise((char *)memory + before, (bytes - before) / page * page, MADV_HUGEPAGE);
+}
+
+void memory_keep_from_children(const void *memory, size_t bytes, bool kept)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory;
+	const uintptr_t begin = (at + page - 1) & -page, end = (at + bytes) & -page;
+
+	if (bytes >= KEPT_BYTES && begin < end)
+		madvise((void *)begin, end - begin, kept ? MADV_DONTFORK : MADV_DOFORK);
 }

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_BASE_MEMORY_H
 #define MEMSCOPE_BASE_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -19,5 +20,11 @@ int memory_grow(void *items, size_t *capacity, size_t needed, size_t item_bytes)
  * asked for huge pages. memory_grow() does so itself.
  */
 void memory_hint(void *memory, size_t bytes);
+
+/*
+ * Whether children of fork() are made without it, as far as it has pages of its own; if it is
+ * small, they are not. Until it is taken back, it should not grow.
+ */
+void memory_keep_from_children(const void *memory, size_t bytes, bool kept);
 
 #endif /* MEMSCOPE_BASE_MEMORY_H */

@@ -27,6 +27,7 @@
 #include "commands/recording_description.h"
 #include "commands/requirements.h"
 #include "host/machine.h"
+#include "ledger/without_blocks.h"
 #include "store/recorder.h"
 
 #define SECOND_NS 1000000000ull
@@ -103,20 +104,6 @@ static void note_outside(struct run *run)
 	books_note(run->books, &outside);
 }
 
-static void count_processes(const struct state *state, struct own_numbers *own)
-{
-	size_t i;
-
-	own->processes = own->late_processes = 0;
-	own->stacks_kept = state->stacks.stacks_count;
-	own->stacks_left_out = state->stacks.others;
-	for (i = 0; i < state->processes_count; i++) {
-		own->processes += !state->processes[i]->exited;
-		own->late_processes +=
-			!state->processes[i]->exited && state->processes[i]->was_running;
-	}
-}
-
 static void prepare(void *context, const struct channel_question *question)
 {
 	struct run *run = context;
@@ -125,21 +112,30 @@ static void prepare(void *context, const struct channel_question *question)
 	struct books_late late;
 	size_t i;
 
-	(void)question;
 	note_outside(run);
 	own->inexact = books_inexact(run->books, &late);
 	own->ready = run->running && !own->inexact;
-	count_processes(&run->pipeline.state, own);
+	own_numbers_count(own, &run->pipeline.state);
 	live_cost(run->live, &own->cost);
 	own->denied = live_denied(run->live);
 	own->resident_bytes = self_resident_bytes();
 	own->descriptors = self_descriptors();
+	own->pause_ns = loop_longest_ns(live_loop(run->live));
 	own->recorded_bytes = recorder_counts(run->recorder).bytes;
 	own->answers = front->counts;
 	for (i = 0; i < PUSH_PROTOCOLS; i++)
 		broker_counts_add(&own->answers, &run->pushes[i].served.broker.counts);
 	own->server = front->server;
 	own->server_restarts = front->servers;
+	if (request_is_of_sums(&question->request))
+		without_blocks_begin(&run->pipeline.state);
+}
+
+static void made(void *context)
+{
+	const struct run *run = context;
+
+	without_blocks_end(&run->pipeline.state);
 }
 
 static int answer(void *context, const struct channel_question *question, int fd)
@@ -278,6 +274,7 @@ static int open_listener(struct run *run, const struct listener_address *address
 static void set_broker(struct run *run, struct broker *broker)
 {
 	broker->prepare = prepare;
+	broker->made = made;
 	broker->answer = answer;
 	broker->context = run;
 }

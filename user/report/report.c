@@ -139,7 +139,9 @@ static void look_at_processes(struct report_recording *recording, uint64_t ts_ns
 
 		if (!report_wants(&recording->options, process))
 			continue;
-		recording->incomplete |= sites_look(&recording->sites, state, process) == -ENOMEM;
+		if (!recording->options.sums)
+			recording->incomplete |=
+				sites_look(&recording->sites, state, process) == -ENOMEM;
 		if (recording->groups.by && !report_had_ended(&recording->coverage, process))
 			recording->incomplete |=
 				process_groups_look(&recording->groups, process, ts_ns) == -ENOMEM;
@@ -259,7 +261,7 @@ static int finish_processes(struct report_recording *recording)
 		shown->series =
 			timeline_find(&recording->timeline, process->pid, process->start_ns);
 		err = take_cells(recording, shown);
-		if (!err)
+		if (!err && !recording->options.sums)
 			err = take_largest(recording, shown);
 	}
 	qsort(recording->processes, recording->processes_count, sizeof(*recording->processes),

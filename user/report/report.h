@@ -37,6 +37,7 @@ struct report_options {
 	int32_t device;            /* -1: all devices */
 	size_t top;                /* of the largest allocations and the like, so many */
 	bool blocks; /* live blocks are listed one by one, not those that are alike together */
+	bool sums; /* live blocks are not looked at: neither the largest nor call sites are found */
 
 	/* A process that holds so much more after its initialisation is a finding; 0: none is. */
 	uint64_t growth_bytes;

@@ -34,12 +34,12 @@ CONFIG
 	printf 'ring = 64M\nrign-time = 3h\nfuture = 1\nseries = 700\n' > agent.conf
 	run "$MEMSCOPE" agent --config agent.conf --check-config
 	assert_equal "$status" 2
-	[[ "$output" == *'agent.conf:2: "rign-time" cannot be set here; did you mean "ring-time"?' ]]
+	[[ "$output" == *'agent.conf:2: "rign-time" is no setting (--show-config lists them); did you mean "ring-time"?' ]]
 	"$MEMSCOPE" agent --config agent.conf --lenient --show-config > shown.txt 2> err.txt
 	assert_equal "$(shown series)" "# agent.conf:4 series = 700"
 	assert_equal "$(shown ring-time)" "# default ring-time = 24h"
 	grep 'warning: agent.conf:2: "rign-time" .*; it is left out' err.txt
-	grep 'warning: agent.conf:3: "future" cannot be set here; it is left out' err.txt
+	grep 'warning: agent.conf:3: "future" is no setting (--show-config lists them); it is left out' err.txt
 	# A line that says nothing is one that was not meant.
 	echo 'series 700' > agent.conf
 	run "$MEMSCOPE" agent --config agent.conf --lenient --check-config
@@ -59,6 +59,13 @@ CONFIG
 	[[ "$output" == *"warning: the environment variable MEMSCOPE_STATEDIR sets nothing"* ]]
 }
 
+@test "a rule about a user who does not exist is said to be about no process" {
+	run -0 "$MEMSCOPE" agent --check-config --allow "user=root,user=no.such.user"
+	[[ "$output" == *'warning: --allow: this machine has no user "no.such.user" now: the rule is about no process'* ]]
+	run -0 "$MEMSCOPE" agent --check-config --deny "user=root,user=no.such.*,user=12345"
+	[[ "$output" != *warning* ]]
+}
+
 @test "a file that is not understood is refused, with the line" {
 	local line message
 
@@ -68,7 +75,12 @@ CONFIG
 		assert_equal "$line: $status" "$line: 2"
 		[[ "$output" == *"$message"* ]] || fail "$line: $output"
 	done <<'CASES'
-rign = 1G|agent.conf:2: "rign" cannot be set here; did you mean "ring"?
+rign = 1G|agent.conf:2: "rign" is no setting (--show-config lists them); did you mean "ring"?
+ring-size = 1G|"ring-size" is no setting (--show-config lists them); did you mean "ring"?
+ring = 1G # large|this comes from agent.conf:2: the # and what follows belong to the value
+ring-time = 1w|write 90, 90s, 1m30s, 24h, 7d or 500ms
+allow = user=root user=nobody|rules are separated by commas, as in user=alice,user=bob
+bundle-on = process=40|a size is like 40G, and at least 1M
 ring 1G|agent.conf:2: this is not "name = value"
 ring =|agent.conf:2: "ring" has no value
 ring = 1K|this comes from agent.conf:2

@@ -14,9 +14,9 @@
 static void rules_are_parsed(void **unused)
 {
 	static const char *const wrong[] = {
-		"",       "used",      "used=",     "used=95",  "used=0%",  "used=101%",
-		"free=",  "free=0",    "free=-1G",  "x=1G",     "free=1G,", "free=1G,free=2G",
-		"used=%", "process=a", "growth=1%", "used=9 5%"
+		"",       "used",      "used=",     "used=95",   "used=0%",    "used=101%",
+		"free=",  "free=0",    "free=-1G",  "x=1G",      "free=1G,",   "free=1G,free=2G",
+		"used=%", "process=a", "growth=1%", "used=9 5%", "process=40", "free=1023K"
 	};
 	struct thresholds_options options;
 	size_t i;

@@ -6,6 +6,9 @@
 #include "ledger/nvml_account.h"
 #include "ledger/process.h"
 
+/* Less is a number without its unit. */
+#define LEAST_BYTES (1ull << 20)
+
 #define HALF_GROWTH_NS 300000000000ull
 
 static const char *const names[THRESHOLDS_COUNT] = { "used", "free", "process", "growth",
@@ -34,8 +37,9 @@ static const char *parse_one(struct thresholds_options *options, const char *tex
 		return "there is one rule of a kind at most";
 	end = value + strlen(value);
 	if (which != THRESHOLD_USED)
-		return string_parse_size(value, &options->at[which]) || !options->at[which] ?
-			       "a size is like 40G" :
+		return string_parse_size(value, &options->at[which]) ||
+				       options->at[which] < LEAST_BYTES ?
+			       "a size is like 40G, and at least 1M" :
 			       NULL;
 	if (end == value || end[-1] != '%')
 		return "used is in percent, like used=95%";

@@ -185,12 +185,18 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 static int parse_rules(const struct option_row *row, const char *value, void *settings)
 {
 	struct policy_rules *rules = (struct policy_rules *)((char *)settings + row->offset);
-	const char *wrong;
+	const char *wrong, *unknown;
 
 	rules->count = 0;
 	if (!strcmp(value, *row->name == 'a' ? "all" : "none"))
 		return 0;
 	wrong = policy_parse(rules, value);
+	unknown = wrong ? NULL : policy_unknown_user(rules);
+	if (unknown)
+		log_warning(
+			"--%s: this machine has no user \"%s\" now: the rule is about no process"
+			" until it has",
+			row->name, unknown);
 	if (!wrong)
 		return 0;
 	log_error("--%s: \"%s\": %s", row->name, value, wrong);

@@ -123,24 +123,39 @@ static char *trim(char *text)
 	return text;
 }
 
+/* "ring-size": "ring" */
+static bool is_first_part(const char *part, const char *name)
+{
+	const size_t length = strlen(part);
+
+	return !strncmp(part, name, length) && name[length] == '-';
+}
+
 /* The setting whose name is most like that; NULL: none is like it. */
 static const char *nearest_to(const struct config *config, const char *name)
 {
 	struct nearest nearest = { .word = name };
 	size_t i;
 
-	for (i = 0; i < config->count; i++)
+	for (i = 0; i < config->count; i++) {
+		const char *setting = config->command->options[i].name;
+
+		if (config->values[i].can_be_set && is_first_part(setting, name))
+			return setting;
 		if (config->values[i].can_be_set)
-			nearest_offer(&nearest, config->command->options[i].name);
+			nearest_offer(&nearest, setting);
+	}
 	return nearest.found;
 }
 
 static int refuse_name(const struct config *config, unsigned int line, const char *name)
 {
-	const char *nearest = nearest_to(config, name);
+	const bool exists = find(config, name) != SIZE_MAX;
+	const char *nearest = exists ? NULL : nearest_to(config, name);
 
-	log_message(config->lenient ? LOG_WARNING : LOG_ERROR,
-		    "%s:%u: \"%s\" cannot be set here%s%s%s%s", config->path, line, name,
+	log_message(config->lenient ? LOG_WARNING : LOG_ERROR, "%s:%u: \"%s\" %s%s%s%s%s",
+		    config->path, line, name,
+		    exists ? "cannot be set here" : "is no setting (--show-config lists them)",
 		    nearest ? "; did you mean \"" : "", nearest ? nearest : "",
 		    nearest ? "\"?" : "", config->lenient ? "; it is left out" : "");
 	return config->lenient ? 0 : -EINVAL;
@@ -365,8 +380,13 @@ int config_apply(const struct config *config, void *settings)
 		err = apply(config, i, settings);
 		if (err && config->values[i].origin != CONFIG_FLAG) {
 			append_origin(&origin, config, i);
-			log_error("this comes from %.*s", (int)origin.length,
-				  origin.length ? origin.bytes : "");
+			log_error("this comes from %.*s%s", (int)origin.length,
+				  origin.length ? origin.bytes : "",
+				  config->values[i].origin == CONFIG_FILE &&
+						  strstr(config->values[i].text, " #") ?
+					  ": the # and what follows belong to the value; a comment"
+					  " has a line of its own" :
+					  "");
 		}
 		string_fini(&origin);
 	}

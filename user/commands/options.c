@@ -470,8 +470,8 @@ int option_duration(const struct option_row *row, const char *value, void *setti
 
 	if (!duration_parse(value, ns) && *ns)
 		return 0;
-	log_error("--%s: \"%s\" is not a time above 0; write 90, 90s, 1m30s or 500ms", row->name,
-		  value);
+	log_error("--%s: \"%s\" is not a time above 0; write 90, 90s, 1m30s, 24h, 7d or 500ms",
+		  row->name, value);
 	return -EINVAL;
 }
 

@@ -10,6 +10,7 @@
 #include "base/string.h"
 #include "host/proc.h"
 #include "host/process_facts.h"
+#include "host/users.h"
 
 enum key {
 	COMM,
@@ -34,6 +35,22 @@ static char *trim(char *text)
 	return text;
 }
 
+/* "alice user=bob" */
+static bool has_other_rule(const char *pattern)
+{
+	const char *word = pattern;
+	size_t i;
+
+	while ((word = strchr(word, ' '))) {
+		word += strspn(word, " ");
+		for (i = 0; i < KEYS; i++)
+			if (!strncmp(word, keys[i], strlen(keys[i])) &&
+			    word[strlen(keys[i])] == '=')
+				return true;
+	}
+	return false;
+}
+
 static const char *parse_rule(struct policy_rules *rules, char *text)
 {
 	char *equals = strchr(text, '=');
@@ -52,6 +69,8 @@ static const char *parse_rule(struct policy_rules *rules, char *text)
 		return "a key is comm, user, cgroup, container or namespace";
 	if (!*rule->pattern)
 		return "a pattern is empty";
+	if (has_other_rule(rule->pattern))
+		return "rules are separated by commas, as in user=alice,user=bob";
 	rules->count++;
 	return NULL;
 }
@@ -72,6 +91,20 @@ const char *policy_parse(struct policy_rules *rules, const char *text)
 		wrong = parse_rule(rules, at);
 	}
 	return wrong;
+}
+
+const char *policy_unknown_user(const struct policy_rules *rules)
+{
+	size_t i;
+
+	for (i = 0; i < rules->count; i++) {
+		const char *pattern = rules->rules[i].pattern;
+
+		if (rules->rules[i].key == USER && !strpbrk(pattern, "*?[\\") &&
+		    pattern[strspn(pattern, "0123456789")] && !users_exists(pattern))
+			return pattern;
+	}
+	return NULL;
 }
 
 void policy_rules_copy(struct policy_rules *to, const struct policy_rules *from)

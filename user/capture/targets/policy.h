@@ -34,6 +34,9 @@ struct policy_rules {
  */
 const char *policy_parse(struct policy_rules *rules, const char *text);
 
+/* A user whom a rule names and this machine does not know; NULL: there is none. */
+const char *policy_unknown_user(const struct policy_rules *rules);
+
 void policy_rules_copy(struct policy_rules *to, const struct policy_rules *from);
 
 /* A process that one of `deny` is about is denied; with `allow`, so is one that none of it is. */

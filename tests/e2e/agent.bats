@@ -324,9 +324,10 @@ ends_at_once() {
 }
 
 @test "in a browser, the page shows who holds what, and names are text" {
-	local name=$'<b>p"&'
+	local name=$'<b>p"&' odd=$PWD/$'of \377 o\'clock'
 
-	agent_start
+	mkdir "$odd"
+	agent_start --state-dir "$odd"
 	named_puppet "$name"
 	puppet alloc 1048576
 	fresh

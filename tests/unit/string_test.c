@@ -491,6 +491,45 @@ static void test_what_is_no_count(void **state)
 	}
 }
 
+/* What a shell makes of it. */
+static void test_a_word_for_a_shell(void **state)
+{
+	static const struct {
+		const char *bytes, *word;
+	} words[] = {
+		{ "/var/lib/memscope-bpf/ring", "/var/lib/memscope-bpf/ring" },
+		{ "", "''" },
+		{ "-v", "'-v'" },
+		{ "/a b/ring", "'/a b/ring'" },
+		{ "/it's $HOME `id` \\ \"!\"/ring", "'/it'\\''s $HOME `id` \\ \"!\"/ring'" },
+		{ "/gr\xc3\xb6\xc3\x9f/ring", "'/gr\xc3\xb6\xc3\x9f/ring'" },
+		{ "/\xff'!%s\\1 \"$HOME\"\n\x7f/ring",
+		  "\"$(printf '/\\377\\047\\041%%s\\\\1 \"$HOME\"\\012\\177/ring')\"" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		struct string command = { 0 };
+		char bytes[256] = "";
+		FILE *shell;
+
+		string_append_shell_word(&command, words[i].bytes);
+		assert_int_equal(command.length, strlen(words[i].word));
+		assert_memory_equal(command.bytes, words[i].word, command.length);
+		string_clear(&command);
+		string_append_text(&command, "printf %s ");
+		string_append_shell_word(&command, words[i].bytes);
+		string_append_char(&command, '\0');
+		shell = popen(command.bytes, "r");
+		assert_non_null(shell);
+		assert_int_equal(fread(bytes, 1, sizeof(bytes) - 1, shell), strlen(words[i].bytes));
+		assert_string_equal(bytes, words[i].bytes);
+		assert_int_equal(pclose(shell), 0);
+		string_fini(&command);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_that_do_not_parse),
 		cmocka_unit_test(test_counts_are_taken_one_after_the_other),
 		cmocka_unit_test(test_what_is_no_count),
+		cmocka_unit_test(test_a_word_for_a_shell),
 	};
 
 	return unit_run("string", tests);

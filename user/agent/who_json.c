@@ -240,6 +240,19 @@ static bool has_history(const struct history_feed *history)
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* Where "ring" has replaced bytes that are no text, it names another directory. */
+static void put_ring_word(struct json *json, const char *ring)
+{
+	struct string word = { 0 };
+
+	if (ring)
+		string_append_shell_word(&word, ring);
+	string_append_char(&word, '\0');
+	json->out->failed |= word.failed;
+	json_put_text(json, "ring_word", ring && !word.failed ? word.bytes : NULL);
+	string_fini(&word);
+}
+
 void who_json_append(struct string *out, const struct answers_source *source)
 {
 	const struct report_recording *recording = books_report(source->books);
@@ -253,6 +266,7 @@ void who_json_append(struct string *out, const struct answers_source *source)
 	json_put_text(&json, "version", MEMSCOPE_VERSION);
 	json_put_text(&json, "host", source->host);
 	json_put_text(&json, "ring", source->ring);
+	put_ring_word(&json, source->ring);
 	json_put_u64(&json, "ts_ns", coverage->account.last_ts_ns);
 	json_put_u64(&json, "wall_ns", coverage->account.last_ts_ns + coverage->wall_offset_ns);
 	json_put_bool(&json, "exact", !source->own.inexact);

@@ -127,6 +127,67 @@ void string_append_format(struct string *string, const char *format, ...)
 	string->length += length;
 }
 
+/* What no shell takes for anything else. */
+static bool is_bare(const char *text)
+{
+	static const char bare[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				   "0123456789_@+:,./-";
+
+	return *text && *text != '-' && strspn(text, bare) == strlen(text);
+}
+
+static bool is_text(const char *bytes, size_t length)
+{
+	size_t i, step;
+
+	for (i = 0; i < length; i += step) {
+		step = string_utf8_length(bytes + i, length - i);
+		if (!step || (unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static void append_quoted(struct string *string, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			string_append_text(string, "'\\''");
+		else
+			string_append_char(string, *text);
+	}
+}
+
+/* As the format of printf(1), which all shells have; interactive ones expand "!". */
+static void append_format_of(struct string *string, const char *bytes)
+{
+	for (; *bytes; bytes++) {
+		const unsigned char byte = *bytes;
+
+		if (byte < ' ' || byte >= 0x7f || byte == '\'' || byte == '!')
+			string_append_format(string, "\\%03o", byte);
+		else if (byte == '\\' || byte == '%')
+			string_append_format(string, "%c%c", byte, byte);
+		else
+			string_append_char(string, (char)byte);
+	}
+}
+
+void string_append_shell_word(struct string *string, const char *bytes)
+{
+	if (is_bare(bytes)) {
+		string_append_text(string, bytes);
+	} else if (is_text(bytes, strlen(bytes))) {
+		string_append_char(string, '\'');
+		append_quoted(string, bytes);
+		string_append_char(string, '\'');
+	} else {
+		string_append_text(string, "\"$(printf '");
+		append_format_of(string, bytes);
+		string_append_text(string, "')\"");
+	}
+}
+
 void string_pad(struct string *string, size_t length)
 {
 	char *place;

@@ -40,6 +40,12 @@ void string_append_hex(struct string *string, uint64_t value); /* with 0x */
 void string_append_format(struct string *string, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * The bytes as one word for a shell (sh, bash, zsh), made of text that can be shown and copied,
+ * whatever they are. They must not end with a newline.
+ */
+void string_append_shell_word(struct string *string, const char *bytes);
+
 /* Fills up with spaces to `length` characters; no effect if it is already that long. */
 void string_pad(struct string *string, size_t length);
 

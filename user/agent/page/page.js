@@ -5,7 +5,7 @@
 const PERIOD_MS = 2000, HISTORY_MS = 10000, KEPT = 150, EVENTS_SHOWN = 10;
 const samples = new Map();
 let hasHistory = false;
-let ring = null; // the directory of the recording
+let ring = null; // the directory of the recording, as a word for a shell
 let chosen = null; // the part of the hour that is marked: [from, to], Unix times; or all of it
 
 // As top and reports say it.
@@ -98,7 +98,7 @@ function show(who) {
 	document.getElementById("devices").replaceChildren(...who.devices.map(showDevice));
 	document.getElementById("processes").replaceChildren(...who.processes.map(showProcess));
 	hasHistory = who.history;
-	ring = who.ring;
+	ring = who.ring_word;
 	say(who.seen.toLocaleString("en") + " calls seen, " + who.lost.toLocaleString("en") + " lost; the books are " +
 		(who.exact ? "exact" : "NOT exact"), !who.exact);
 }
@@ -159,11 +159,6 @@ function stamp(seconds) {
 	return new Date(seconds * 1000).toISOString();
 }
 
-// A word for a shell.
-function quoted(word) {
-	return /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'";
-}
-
 function showCommand(history) {
 	const whole = [Date.parse(history.from) / 1000, Date.parse(history.to) / 1000], [from, to] = chosen ?? whole;
 
@@ -171,7 +166,7 @@ function showCommand(history) {
 	document.getElementById("span").textContent = chosen ? "what is marked" :
 		"this hour (drag over a chart for a part of it)";
 	document.getElementById("command").textContent = "memscope-bpf report --from " + stamp(from) + " --to " + stamp(to) +
-		" -o report.html " + quoted(ring ?? "");
+		" -o report.html " + ring;
 }
 
 // A part of the hour is chosen by dragging over it, and all of it by a click.

@@ -234,13 +234,13 @@ checked() {
 }
 
 @test "killed, it leaves its ring, which the next one takes over, and its socket" {
-	agent_start
+	agent_start --allow comm=agent-six
 	named_puppet agent-six
 	puppet alloc 1000
 	sleep 0.5
 	agent_kill
 	assert_equal "$(ls state/ring)" 000001.mscope
-	agent_start
+	agent_start --allow comm=agent-six
 	puppet alloc 2000
 	fresh
 	# The block from before is not known, and it says so.

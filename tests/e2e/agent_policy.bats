@@ -288,6 +288,28 @@ mapper_end() {
 	agent_stop
 }
 
+missed() {
+	ask /metrics | sed -n 's/^memscope_missed_processes_total[^ ]* //p'
+}
+
+@test "who has ended before it could be asked for is missed, unless its name says that it is denied" {
+	local name
+
+	agent_start --allow "comm=agent-p-yes"
+	# Each has a driver of its own, without probes, and is gone when the agent looks.
+	for name in agent-p-no agent-p-yes; do
+		cp -rL "$LD_LIBRARY_PATH" "copies-$name"
+		cp "$WORKLOADS/calls" "$name"
+		kill -STOP "$OTHER_PID"
+		LD_LIBRARY_PATH=$PWD/copies-$name "./$name" 3
+		kill -CONT "$OTHER_PID"
+	done
+	wait_for '[ "$(missed)" != 0 ]'
+	fresh
+	assert_equal "$(missed)" 1
+	agent_stop
+}
+
 @test "rules are shown, and those that are none are refused" {
 	local line message
 

@@ -92,6 +92,36 @@ static void what_is_not_known_is_in_no_rule(void **state)
 	assert_true(is_denied("namespace=*", NULL, &unknown));
 }
 
+/* Of a process that has ended before it was asked for, nothing else may be known. */
+static void a_name_may_be_enough(void **state)
+{
+	static const struct {
+		const char *allow, *deny;
+		bool denies;
+	} cases[] = {
+		{ NULL, NULL, false },
+		{ "comm=train*", NULL, false },
+		{ "comm=serve,comm=other", NULL, true },
+		{ "comm=serve,user=alice", NULL, false },
+		{ NULL, "comm=train*", true },
+		{ NULL, "user=alice,comm=other", false },
+		{ "user=alice", "comm=train*", true },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		static struct policy policy;
+
+		policy.allow.count = policy.deny.count = 0;
+		if (cases[i].allow)
+			assert_null(policy_parse(&policy.allow, cases[i].allow));
+		if (cases[i].deny)
+			assert_null(policy_parse(&policy.deny, cases[i].deny));
+		assert_int_equal(policy_denies_name(&policy, "trainer"), cases[i].denies);
+	}
+}
+
 static void what_is_no_rule(void **state)
 {
 	static const char *const wrong[] = { "",       "alice",   "user=",   "users=alice",
@@ -176,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_denial_comes_first),
 		cmocka_unit_test(what_is_traced_is_said),
 		cmocka_unit_test(what_is_not_known_is_in_no_rule),
+		cmocka_unit_test(a_name_may_be_enough),
 		cmocka_unit_test(what_is_no_rule),
 		cmocka_unit_test(this_process_is_asked_for),
 		cmocka_unit_test(copies_are_the_same_and_their_own),

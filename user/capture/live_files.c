@@ -143,7 +143,7 @@ int live_admitted(struct live *live, const struct ms_process *admission)
 	/* Even if it has ended: its calls, and its end, are behind this record in the rings. */
 	if (live_is_target(live, newcomer.pid, admission->event.start_ns))
 		return live->err;
-	if (live_denies(live, newcomer.pid, admission->event.start_ns))
+	if (live_denies_admitted(live, admission))
 		return live->err;
 	if (!live_living(live, newcomer.pid) && !live->stopping)
 		err = live_add_target(live, &newcomer, &target);

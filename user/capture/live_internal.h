@@ -326,6 +326,10 @@ void live_show_ended(struct live *live, pid_t pid, uint64_t start_ns);
  * at if that is not known yet. Then the kernel side does not let it in.
  */
 bool live_denies(struct live *live, pid_t pid, uint64_t start_ns);
+/* The same for one that the kernel side has let in. */
+bool live_denies_admitted(struct live *live, const struct ms_process *admission);
+/* Whether the policy denies each process of that name ("": it is not known). */
+bool live_denies_name(const struct live *live, const char *comm);
 /* The same for the child of a target: with -f, it is followed whoever it is. */
 bool live_denies_child(struct live *live, pid_t pid, uint64_t start_ns);
 /* The same for a target that has executed a program: what it did so far has been handed over. */
@@ -362,11 +366,11 @@ void live_close_scope(struct live *live);
 /* For struct mappings_visitor: whether the scope is known to include the process. */
 bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *context);
 /* The process has mapped a file; `in_scope`: what live_note_mapped() said of it. */
-void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool in_scope,
-		 void *context);
+void live_mapped(pid_t pid, const struct proc_mapping *mapping,
+		 const struct mappings_moment *moment, bool in_scope, void *context);
 /* The same when nothing is attached to any more. */
-void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
-		      bool in_scope, void *context);
+void live_mapped_last(pid_t pid, const struct proc_mapping *mapping,
+		      const struct mappings_moment *moment, bool in_scope, void *context);
 /* Looks for everything that may have been missed. */
 void live_search(struct live *live);
 /* A target has exited; its status if it is the command, whose record might have been lost. */

@@ -159,11 +159,19 @@ bool live_may_open(const struct live *live, const struct proc_mapping *mapping)
 	       scope_knows(&live->targets, mapping);
 }
 
+bool live_denies_name(const struct live *live, const char *comm)
+{
+	const struct policy *policy = live->options.scope.policy;
+
+	return policy && *comm && policy_denies_name(policy, comm);
+}
+
 /*
- * What has ended before it could be looked at is not handed over either, but counted as missed.
- * `followed`: it is a target, or the child of one, which -f follows whoever it is.
+ * What has ended before it could be looked at is not handed over either, but counted as missed,
+ * unless its name says that it is denied. `followed`: it is a target, or the child of one, which -f
+ * follows whoever it is; `comm`: its name, or "".
  */
-static bool denies(struct live *live, pid_t pid, uint64_t start_ns, bool followed)
+static bool denies(struct live *live, pid_t pid, uint64_t start_ns, bool followed, const char *comm)
 {
 	const struct scope *scope = &live->options.scope;
 	const bool selects = scope->selection && !(followed && live->options.follow);
@@ -173,7 +181,7 @@ static bool denies(struct live *live, pid_t pid, uint64_t start_ns, bool followe
 	if (is_denied_now(live, pid, start_ns))
 		return true;
 	err = ask(live, pid, start_ns, selects, &denied);
-	if (err)
+	if (err && !live_denies_name(live, comm))
 		live->targets.missed++;
 	if (!err && !denied)
 		return false;
@@ -186,12 +194,18 @@ static bool denies(struct live *live, pid_t pid, uint64_t start_ns, bool followe
 
 bool live_denies(struct live *live, pid_t pid, uint64_t start_ns)
 {
-	return denies(live, pid, start_ns, false);
+	return denies(live, pid, start_ns, false, "");
+}
+
+bool live_denies_admitted(struct live *live, const struct ms_process *admission)
+{
+	return denies(live, (pid_t)admission->event.pid, admission->event.start_ns, false,
+		      admission->comm);
 }
 
 bool live_denies_child(struct live *live, pid_t pid, uint64_t start_ns)
 {
-	return denies(live, pid, start_ns, true);
+	return denies(live, pid, start_ns, true, "");
 }
 
 /* It executes a program. Returns whether it is denied from now on. */
@@ -200,7 +214,7 @@ bool live_denies_program(struct live *live, const struct target *target)
 	const pid_t pid = target->pid;
 	const uint64_t start_ns = target->start_ns;
 
-	if (!denies(live, pid, start_ns, true))
+	if (!denies(live, pid, start_ns, true, ""))
 		return false;
 	map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS | WAS_TARGET);
 	return true;

@@ -516,11 +516,11 @@ bool live_note_mapped(pid_t pid, const struct proc_mapping *mapping, void *conte
 	return scope_includes(&live->options.scope, pid) && !live_is_denied(live, pid);
 }
 
-void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool in_scope,
-		 void *context)
+void live_mapped(pid_t pid, const struct proc_mapping *mapping,
+		 const struct mappings_moment *moment, bool in_scope, void *context)
 {
 	struct live *live = context;
-	const uint64_t now_ns = clock_monotonic_ns();
+	const uint64_t now_ns = clock_monotonic_ns(), mapped_ns = moment->mapped_ns;
 	struct target *target;
 	bool first;
 
@@ -530,7 +530,8 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	target = living_now(live, pid);
 	first = target && !target->mapped;
 	if (!target && !live_admit_mapped(live, pid, mapping, mapped_ns)) {
-		in_scope &= !live_is_denied(live, pid) && live_may_open(live, mapping);
+		in_scope &= !live_is_denied(live, pid) && live_may_open(live, mapping) &&
+			    !live_denies_name(live, moment->comm);
 		targets_mapped_late(&live->targets, pid, in_scope, mapping, mapped_ns, false);
 		live_warn_untraced(live, pid, mapping);
 	}
@@ -549,19 +550,20 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_
 	target_mapped_late(&live->targets, target, mapping, mapped_ns, false);
 }
 
-void live_mapped_last(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns,
-		      bool in_scope, void *context)
+void live_mapped_last(pid_t pid, const struct proc_mapping *mapping,
+		      const struct mappings_moment *moment, bool in_scope, void *context)
 {
 	struct live *live = context;
 	struct target *target = targets_find(&live->targets, pid);
 
 	if (target)
-		target_mapped_late(&live->targets, target, mapping, mapped_ns, true);
+		target_mapped_late(&live->targets, target, mapping, moment->mapped_ns, true);
 	else
 		targets_mapped_late(&live->targets, pid,
 				    in_scope && !live_is_denied(live, pid) &&
-					    live_may_open(live, mapping),
-				    mapping, mapped_ns, true);
+					    live_may_open(live, mapping) &&
+					    !live_denies_name(live, moment->comm),
+				    mapping, moment->mapped_ns, true);
 }
 
 void live_search(struct live *live)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "base/clock.h"
 
 /*
@@ -28,6 +30,18 @@ struct cpu_ring {
 	int fd;
 	size_t data_bytes;
 	struct perf_event_mmap_page *page; /* the data follows one page later */
+};
+
+#define NAMED 4096              /* processes whose names are kept: a power of two */
+#define NAMED_NS 60000000000ull /* after that, another process may have the pid */
+
+/* The names that a process was given last: an exec that is read of later may be the newer one's. */
+struct named {
+	pid_t pid;
+	struct {
+		uint64_t since_ns;
+		char comm[MS_COMM_BYTES];
+	} names[2]; /* the newer one first */
 };
 
 /* A record that has been read. */
@@ -47,6 +61,7 @@ struct mappings {
 	/* Attaching takes milliseconds, in which more is mapped than a ring holds. */
 	struct notice *first, **last;
 	size_t waiting_bytes;
+	struct named named[NAMED];
 	char record[RECORD_BYTES]; /* one that wraps around, put together */
 };
 
@@ -74,6 +89,7 @@ static int open_cpu(struct mappings *mappings, int cpu)
 		.config = PERF_COUNT_SW_DUMMY,
 		.mmap = 1,
 		.mmap2 = 1,
+		.comm = 1,
 		.sample_id_all = 1,
 		.sample_type = PERF_SAMPLE_TIME,
 		.use_clockid = 1,
@@ -175,6 +191,49 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
+/* PERF_RECORD_COMM: execution of a program, or prctl(2); `comm` ends with a byte 0. */
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char comm[];
+};
+
+/* What goes with a sample is at the end, which is nothing but the time. */
+static uint64_t time_of(const struct perf_event_header *header)
+{
+	uint64_t ts_ns;
+
+	memcpy(&ts_ns, (const char *)header + header->size - sizeof(ts_ns), sizeof(ts_ns));
+	return ts_ns;
+}
+
+static void read_name(struct mappings *mappings, const struct comm_record *record)
+{
+	struct named *named = &mappings->named[record->pid & (NAMED - 1)];
+
+	/* A thread's. */
+	if (record->pid != record->tid)
+		return;
+	if (named->pid != (pid_t)record->pid)
+		*named = (struct named){ .pid = (pid_t)record->pid };
+	named->names[1] = named->names[0];
+	named->names[0].since_ns = time_of(&record->header);
+	snprintf(named->names[0].comm, sizeof(named->names[0].comm), "%s", record->comm);
+}
+
+/* What its name was at that time; "": it is not known. */
+static const char *name_at(const struct mappings *mappings, pid_t pid, uint64_t ts_ns)
+{
+	const struct named *named = &mappings->named[(uint32_t)pid & (NAMED - 1)];
+	size_t i;
+
+	for (i = 0; named->pid == pid && i < 2; i++)
+		if (named->names[i].since_ns <= ts_ns)
+			return ts_ns - named->names[i].since_ns < NAMED_NS ? named->names[i].comm :
+									     "";
+	return "";
+}
+
 /* Returns whether there was no room for it. */
 static bool notice_add(struct mappings *mappings, const struct mmap2_record *record,
 		       const struct proc_mapping *mapping, bool noted)
@@ -187,10 +246,7 @@ static bool notice_add(struct mappings *mappings, const struct mmap2_record *rec
 	if (!notice)
 		return true;
 	*notice = (struct notice){ .mapping = *mapping, .pid = record->pid, .noted = noted };
-	/* What goes with a sample is at the end, which is nothing but the time. */
-	memcpy(&notice->mapped_ns,
-	       (const char *)record + record->header.size - sizeof(notice->mapped_ns),
-	       sizeof(notice->mapped_ns));
+	notice->mapped_ns = time_of(&record->header);
 	memcpy(notice->path, record->filename, path_bytes);
 	notice->mapping.path = notice->path;
 	*mappings->last = notice;
@@ -256,6 +312,8 @@ static int read_ring(struct mappings *mappings, const struct cpu_ring *ring,
 			return -EPROTO;
 		if (header->type == PERF_RECORD_MMAP2)
 			lost += read_record(mappings, (const void *)header, visitor);
+		else if (header->type == PERF_RECORD_COMM)
+			read_name(mappings, (const void *)header);
 		else if (header->type == PERF_RECORD_LOST)
 			lost += ((const struct lost_record *)header)->lost;
 		tail += header->size;
@@ -278,6 +336,16 @@ static int read_rings(struct mappings *mappings, const struct mappings_visitor *
 	return lost;
 }
 
+static void visit_first(struct mappings *mappings, const struct mappings_visitor *visitor)
+{
+	const struct notice *notice = mappings->first;
+	const struct mappings_moment moment = { notice->mapped_ns,
+						name_at(mappings, notice->pid, notice->mapped_ns) };
+
+	visitor->visit(notice->pid, &notice->mapping, &moment, notice->noted, visitor->context);
+	notice_free(mappings);
+}
+
 int mappings_drain(struct mappings *mappings, const struct mappings_visitor *visitor,
 		   uint64_t budget_ns)
 {
@@ -285,18 +353,13 @@ int mappings_drain(struct mappings *mappings, const struct mappings_visitor *vis
 	int lost = 0, result;
 
 	for (;;) {
-		const struct notice *notice;
-
 		result = read_rings(mappings, visitor);
 		if (result < 0)
 			return result;
 		lost += result;
-		notice = mappings->first;
-		if (!notice || (budget_ns && clock_monotonic_ns() - begin_ns > budget_ns))
+		if (!mappings->first || (budget_ns && clock_monotonic_ns() - begin_ns > budget_ns))
 			return lost;
-		visitor->visit(notice->pid, &notice->mapping, notice->mapped_ns, notice->noted,
-			       visitor->context);
-		notice_free(mappings);
+		visit_first(mappings, visitor);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Notice of every executable file mapping, in all processes: the kernel's PERF_RECORD_MMAP2 records
- * of a dummy event per CPU. They cost nothing but in mmap(2) of code, and come at once.
+ * of a dummy event per CPU. They cost nothing but in mmap(2) of code, and come at once. Records of
+ * new names say what a process was called that is gone when it is looked at.
  */
 #ifndef MEMSCOPE_CAPTURE_TARGETS_MAPPINGS_H
 #define MEMSCOPE_CAPTURE_TARGETS_MAPPINGS_H
@@ -21,6 +22,12 @@ void mappings_close(struct mappings *mappings);
 /* Calls `fn` when something has been mapped. Returns 0 or -errno. */
 int mappings_watch(struct mappings *mappings, struct loop *loop, loop_fn *fn, void *context);
 
+/* When it was made, CLOCK_MONOTONIC, and the process' name then, or "": it is not known. */
+struct mappings_moment {
+	uint64_t mapped_ns;
+	const char *comm;
+};
+
 /* What the caller that asked for notice does about a new mapping. */
 struct mappings_visitor {
 	/*
@@ -28,9 +35,9 @@ struct mappings_visitor {
 	 * be: must be quick. What it returns goes to visit(). NULL: 0 does.
 	 */
 	bool (*note)(pid_t pid, const struct proc_mapping *mapping, void *context);
-	/* May take its time. `mapped_ns`: when it was made, CLOCK_MONOTONIC. */
-	void (*visit)(pid_t pid, const struct proc_mapping *mapping, uint64_t mapped_ns, bool noted,
-		      void *context);
+	/* May take its time. */
+	void (*visit)(pid_t pid, const struct proc_mapping *mapping,
+		      const struct mappings_moment *moment, bool noted, void *context);
 	void *context;
 };
 

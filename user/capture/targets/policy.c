@@ -188,6 +188,30 @@ bool policy_denies(const struct policy *policy, const struct policy_subject *sub
 	return policy->allow.count && !any_is_about(&policy->allow, subject);
 }
 
+static bool is_by_name_alone(const struct policy_rules *rules)
+{
+	size_t i;
+
+	for (i = 0; i < rules->count; i++)
+		if (rules->rules[i].key != COMM)
+			return false;
+	return true;
+}
+
+bool policy_denies_name(const struct policy *policy, const char *comm)
+{
+	const struct policy_subject subject = { .comm = comm,
+						.user = "",
+						.uid = "",
+						.cgroup = "",
+						.container = "",
+						.container_name = "",
+						.namespace = "" };
+
+	return any_is_about(&policy->deny, &subject) ||
+	       (is_by_name_alone(&policy->allow) && policy_denies(policy, &subject));
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* A rule that is to keep a process out may be about any of this. */

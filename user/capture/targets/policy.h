@@ -62,6 +62,9 @@ struct policy_subject {
 
 bool policy_denies(const struct policy *policy, const struct policy_subject *subject);
 
+/* Whether it denies each process of that name, whatever else there is to know of it. */
+bool policy_denies_name(const struct policy *policy, const char *comm);
+
 struct policy_asked {
 	pid_t pid;
 	uint64_t start_ns; /* as proc_read() has it */

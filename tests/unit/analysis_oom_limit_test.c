@@ -224,5 +224,5 @@ int main(void)
 		cmocka_unit_test(test_a_leak_reaches_any_limit),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run("out of memory: limits", tests);
 }

@@ -79,5 +79,5 @@ int main(void)
 		cmocka_unit_test(test_there_are_not_too_many),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run("device limits", tests);
 }

@@ -195,5 +195,5 @@ int main(void)
 		folder_test(test_each_cgroup_once),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run("dmem", tests);
 }

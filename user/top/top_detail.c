@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "top/top_detail.h"
 
+#include <string.h>
+
 #include "event/probe.h"
 #include "ledger/usage.h"
+#include "render/field.h"
 #include "render/identity_words.h"
 #include "render/report_nvml.h"
 #include "render/stack_words.h"
@@ -64,6 +67,48 @@ static void append_nvml(struct document *document, const struct process *process
 	document_table_end(document);
 }
 
+static void cell_limit(struct document *document, bool limited, uint64_t bytes)
+{
+	if (limited)
+		document_cell_size(document, true, bytes);
+	else
+		document_cell_absent(document);
+}
+
+/* What all programs of its cgroup use, and may use. */
+static void append_limits(struct document *document, const struct process *process)
+{
+	static const struct document_column columns[] = {
+		{ "Its cgroup", DOCUMENT_TEXT },
+		{ "Region", DOCUMENT_TEXT },
+		{ "Used", DOCUMENT_NUMBER },
+		{ "Limit", DOCUMENT_NUMBER },
+		{ "Left", DOCUMENT_NUMBER },
+		{ "Limit of", DOCUMENT_TEXT },
+		{ 0 },
+	};
+	size_t i;
+
+	document_table(document, "limits", "What its cgroup uses and may use", columns);
+	for (i = 0; i < process->limits.count; i++) {
+		const struct ms_limit *limit = &process->limits.list[i];
+		const bool limited = limit->known & MS_LIMIT_MEMORY;
+
+		document_row(document);
+		document_cell_text(document, limit->path);
+		document_cell_text(document, limit->region);
+		document_cell_size(document, true, limit->used_bytes);
+		cell_limit(document, limited, limit->limit_bytes);
+		cell_limit(document, limited, device_limits_left(limit));
+		if (limited)
+			field_append_safe(&document->text, limit->path,
+					  strnlen(limit->path, limit->limit_path_bytes));
+		document_cell(document);
+		document_row_end(document);
+	}
+	document_table_end(document);
+}
+
 static void append_spaces(struct document *document, const struct process *process)
 {
 	static const struct document_column columns[] = {
@@ -87,6 +132,7 @@ static void append_spaces(struct document *document, const struct process *proce
 	if (!process->calls[MS_OP_ALLOC])
 		document_say(document, "No allocation has been seen.");
 	append_nvml(document, process);
+	append_limits(document, process);
 }
 
 /* ---- call sites ------------------------------------------------------------------------------ */

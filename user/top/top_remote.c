@@ -97,6 +97,40 @@ static void set_spaces(const struct json_tree *tree, const struct json_value *sp
 	}
 }
 
+static int add_limit(const struct json_tree *tree, const struct json_value *value,
+		     struct process *process)
+{
+	const char *limited = json_tree_text(tree, value, "limit_cgroup");
+	struct ms_limit record = { .event.type = MS_TYPE_LIMIT };
+	size_t length;
+
+	copy_text(record.region, sizeof(record.region), json_tree_text(tree, value, "region"));
+	copy_text(record.path, sizeof(record.path), json_tree_text(tree, value, "cgroup"));
+	take_number(tree, value, "ts_ns", &record.event.ts_ns);
+	if (!take_number(tree, value, "used_bytes", &record.used_bytes))
+		return -EINVAL;
+	if (limited && take_number(tree, value, "limit_bytes", &record.limit_bytes) &&
+	    take_number(tree, value, "limit_used_bytes", &record.limit_used_bytes)) {
+		length = strnlen(limited, sizeof(record.path) - 1);
+		record.known |= MS_LIMIT_MEMORY;
+		/* It is the beginning of the path. */
+		if (!strncmp(record.path, limited, length))
+			record.limit_path_bytes = (uint32_t)length;
+	}
+	return device_limits_apply(process, &record);
+}
+
+static int set_limits(const struct json_tree *tree, const struct json_value *limits,
+		      struct process *process)
+{
+	const struct json_value *value = NULL;
+	int err = 0;
+
+	while (!err && (value = json_tree_next(tree, limits, value)))
+		err = add_limit(tree, value, process);
+	return err;
+}
+
 /* The same process has the same number in each answer. */
 static int set_number(struct top_remote *remote, struct process *process)
 {
@@ -142,6 +176,8 @@ static int add_process(struct top_remote *remote, const struct json_value *value
 	if (!err && json_tree_u64(tree, value, "peak_live_bytes", &peak_bytes))
 		err = map_set(&remote->peaks, process->number, peak_bytes);
 	set_spaces(tree, json_tree_member(tree, value, "spaces"), process);
+	if (!err)
+		err = set_limits(tree, json_tree_member(tree, value, "limits"), process);
 	return err;
 }
 

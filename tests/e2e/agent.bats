@@ -453,6 +453,7 @@ has_bundle_of() {
 		wait_for '[ -e state/*.signal-$turn.mscope ] || grep -q "12 bundles were asked for within an hour" agent.err'
 	done
 	wait_for 'grep -q "12 bundles were asked for within an hour" agent.err'
+	wait_for 'ask /metrics | grep -qE "^memscope_agent_bundles_total\{.*result=\"withheld\"\} [1-9]"'
 	wait_for '[ "$(ls state/*.mscope | wc -l)" -le 8 ]'
 	agent_stop
 	puppet_end
@@ -508,6 +509,32 @@ device_has() {
 	ask /metrics | grep -q '^memscope_failed_calls_total{.*comm="agent-oom".*error="CUDA_ERROR_OUT_OF_MEMORY"} 1$'
 	agent_stop
 	[ -e state/ring/000001.mscope ]
+}
+
+@test "a disk without room: the agent says so at the start, and counts bundles that it cannot write" {
+	mkdir small
+	mount -t tmpfs -o size=24M tmpfs small
+	agent_start --history=off --allow comm=agent-small --state-dir "$PWD/small"
+	grep -qE "warning: --state-dir $PWD/small: there is room for 24(.0)? MiB on the disk, but the ring, 8 bundles of its size and the history can take 72(.0)? MiB" agent.err
+	named_puppet agent-small
+	puppet alloc 1000
+	kill -USR1 "$OTHER_PID"
+	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_total{.*result=\"written\"} 1$"'
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	assert_equal "$(series memscope_agent_bundles_total 'result="failed"') $(series memscope_agent_bundles_waiting '')" "0 0"
+	head -c 40M /dev/zero > small/full || true
+	kill -USR1 "$OTHER_PID"
+	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_waiting{.*} 1$"'
+	ask /metrics > metrics.txt
+	[ "$(series memscope_agent_bundles_total 'result="failed"')" -ge 1 ]
+	rm small/full
+	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_total{.*result=\"written\"} 2$"'
+	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_waiting{.*} 0$"'
+	# The ring may have been cut short, too, which its exit code says.
+	kill -TERM "$OTHER_PID"
+	wait "$OTHER_PID" || true
+	puppet_end
 }
 
 @test "wrong options" {

@@ -21,6 +21,7 @@ static bool are_too_many(struct bundle_requests *requests, uint64_t now_ns)
 				    " written until it is over",
 				    BUNDLE_REQUESTS_AN_HOUR);
 		requests->told = true;
+		requests->left_out++;
 		return true;
 	}
 	requests->told = false;

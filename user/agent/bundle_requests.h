@@ -21,6 +21,7 @@ struct bundle_requests {
 	const char *directory; /* of the bundles */
 	uint64_t written_ns[BUNDLE_REQUESTS_AN_HOUR];
 	unsigned int next;
+	uint64_t left_out;       /* there were too many */
 	bool told;               /* that there were too many */
 	struct timespec changed; /* the directory, when old bundles in it were last looked for */
 };

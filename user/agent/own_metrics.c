@@ -31,6 +31,8 @@
 	X(BUDGET_OFF, "memscope_agent_budget_off_seconds", "counter", "seconds", "Time in which no copies, memsets, launches and synchronisation were traced") \
 	X(RECORDED, "memscope_agent_recorder_bytes", "gauge", "bytes", "What the flight recorder has on disk") \
 	X(RECORDED_MOST, "memscope_agent_recorder_limit_bytes", "gauge", "bytes", "The most that it may have") \
+	X(BUNDLES, "memscope_agent_bundles", "counter", "", "Bundles of the flight recorder, by what became of them: written, failed (attempts, which are made again), withheld (there were too many in this hour)") \
+	X(BUNDLES_WAITING, "memscope_agent_bundles_waiting", "gauge", "", "1: a bundle is due that has not been written, because that failed, or because of the limit for an hour; else 0") \
 	X(HISTORY, "memscope_agent_history_intervals", "counter", "", "Intervals of the history, by what became of them: written, failed (the disk or the database), lost (the writer was too slow, or had ended)") \
 	X(HISTORY_MISSED, "memscope_agent_history_missed", "counter", "", "Processes, kinds of memory and events that are not in the history, because there were too many") \
 	X(HISTORY_ASIDE, "memscope_agent_history_set_aside", "counter", "", "Databases that were damaged, and set aside") \
@@ -135,6 +137,16 @@ static void add_budget(struct metrics *metrics, const struct budget *budget)
 	metrics_add(metrics, FAMILY_BUDGET_OFF, budget->counts.off_ns);
 }
 
+static void add_recorder(struct metrics *metrics, const struct own_numbers *numbers)
+{
+	metrics_add(metrics, FAMILY_RECORDED, numbers->recorded_bytes);
+	metrics_add(metrics, FAMILY_RECORDED_MOST, numbers->recorded_most);
+	add(metrics, FAMILY_BUNDLES, "result", "written", numbers->bundles.written);
+	add(metrics, FAMILY_BUNDLES, "result", "failed", numbers->bundles.failed);
+	add(metrics, FAMILY_BUNDLES, "result", "withheld", numbers->bundles.withheld);
+	metrics_add(metrics, FAMILY_BUNDLES_WAITING, numbers->bundles.waits);
+}
+
 static void add_history(struct metrics *metrics, const struct history_feed *history)
 {
 	const struct history_writer *writer = &history->writer;
@@ -169,8 +181,7 @@ static void add_cost(struct metrics *metrics, const struct own_numbers *numbers)
 		metrics_add(metrics, FAMILY_BPF, cost->bpf_ns);
 	add_overhead(metrics, numbers->costs);
 	add_budget(metrics, numbers->budget);
-	metrics_add(metrics, FAMILY_RECORDED, numbers->recorded_bytes);
-	metrics_add(metrics, FAMILY_RECORDED_MOST, numbers->recorded_most);
+	add_recorder(metrics, numbers);
 	if (numbers->history && numbers->history->sampler)
 		add_history(metrics, numbers->history);
 }

@@ -18,6 +18,7 @@
 #include "ledger/stack_upkeep.h"
 #include "ledger/state.h"
 #include "ledger/summary.h"
+#include "store/triggers.h"
 
 struct own_numbers {
 	bool ready, inexact;
@@ -36,6 +37,7 @@ struct own_numbers {
 	uint64_t descriptors;
 	uint64_t pause_ns;                      /* of the capture's loop: loop_longest_ns() */
 	uint64_t recorded_bytes, recorded_most; /* in the flight recorder; 0: there is none */
+	struct bundle_counts bundles;
 	uint64_t reloads, failed_reloads;
 	struct broker_counts answers;
 	struct channel_server server;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands/agent_places.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "agent/bundles.h"
@@ -67,6 +70,53 @@ static void look_at_cache(const struct capture_options *capture)
 					    strerror(-err));
 }
 
+/* What the files of a directory take; 0 if it cannot be read. */
+static uint64_t taken_by(int parent, const char *name)
+{
+	const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	struct stat status;
+	uint64_t bytes = 0;
+
+	while (stream && (entry = readdir(stream)))
+		if (!fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(status.st_mode))
+			bytes += (uint64_t)status.st_blocks * 512;
+	if (stream)
+		closedir(stream);
+	else if (fd >= 0)
+		close(fd);
+	return bytes;
+}
+
+/* A bundle is as large as the ring, and BUNDLES_KEPT of them stay. */
+static void look_at_room(const struct agent_settings *settings)
+{
+	const uint64_t most =
+		settings->recording.ring_bytes * (1 + BUNDLES_KEPT) + settings->history_bytes;
+	const char *path = settings->state_directory;
+	const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char has[STRING_NUMBER_BYTES], needs[STRING_NUMBER_BYTES];
+	struct statvfs disk;
+	uint64_t room;
+
+	if (fd < 0)
+		return;
+	if (!fstatvfs(fd, &disk)) {
+		room = (uint64_t)disk.f_bavail * disk.f_frsize + taken_by(fd, ".") +
+		       taken_by(fd, "ring");
+		if (room < most)
+			log_warning("--state-dir %s: there is room for %s on the disk, but the"
+				    " ring, %d bundles of its size and the history can take %s:"
+				    " on a full disk, bundles and events are lost; choose a"
+				    " smaller --ring or --history, or a larger disk",
+				    path, string_size(has, room), BUNDLES_KEPT,
+				    string_size(needs, most));
+	}
+	close(fd);
+}
+
 int agent_places_open(const struct agent_settings *settings, int *lock_fd)
 {
 	const char *path = settings->state_directory;
@@ -81,6 +131,7 @@ int agent_places_open(const struct agent_settings *settings, int *lock_fd)
 	if (err)
 		return err;
 	bundles_prune(path);
+	look_at_room(settings);
 	look_at_cache(&settings->recording.capture);
 	return 0;
 }

@@ -109,6 +109,7 @@ static void prepare(void *context, const struct channel_question *question)
 	struct run *run = context;
 	struct own_numbers *own = &run->source.own;
 	const struct broker *front = &run->front.served.broker;
+	const struct recorder_counts recorded = recorder_counts(run->recorder);
 	struct books_late late;
 	size_t i;
 
@@ -121,7 +122,9 @@ static void prepare(void *context, const struct channel_question *question)
 	own->resident_bytes = self_resident_bytes();
 	own->descriptors = self_descriptors();
 	own->pause_ns = loop_longest_ns(live_loop(run->live));
-	own->recorded_bytes = recorder_counts(run->recorder).bytes;
+	own->recorded_bytes = recorded.bytes;
+	own->bundles = recorded.bundles;
+	own->bundles.withheld += run->bundles.left_out;
 	own->answers = front->counts;
 	for (i = 0; i < PUSH_PROTOCOLS; i++)
 		broker_counts_add(&own->answers, &run->pushes[i].served.broker.counts);

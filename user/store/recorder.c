@@ -580,6 +580,7 @@ struct recorder_counts recorder_counts(const struct recorder *recorder)
 		.unwritten_blocks = counts->unwritten_blocks + recorder->gone.blocks,
 		.unwritten_records = counts->unwritten_records + recorder->gone.records,
 		.gone_records = recorder->gone.records,
+		.bundles = triggers_counts(&recorder->triggers),
 		.oldest_ns = recorder->is_ring && recorder->ring.count ?
 				     recorder->ring.segments[0].begin_ns :
 				     0,

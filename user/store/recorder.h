@@ -86,6 +86,7 @@ struct recorder_counts {
 	uint64_t unwritten_blocks;  /* and those that others have taken out of the file */
 	uint64_t unwritten_records; /* in those */
 	uint64_t gone_records;      /* of these, those that had been written */
+	struct bundle_counts bundles;
 	uint64_t oldest_ns; /* when what is in the ring begins; 0: not known, or there is none */
 };
 

@@ -189,6 +189,18 @@ bool triggers_missing(const struct triggers *triggers)
 	return false;
 }
 
+struct bundle_counts triggers_counts(const struct triggers *triggers)
+{
+	struct bundle_counts counts = { .failed = triggers->failed,
+					.withheld = triggers->left_out,
+					.waits = triggers_missing(triggers) };
+	int which;
+
+	for (which = 0; which < TRIGGERS_COUNT; which++)
+		counts.written += triggers->kinds[which].written;
+	return counts;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 const char *triggers_reason(enum trigger_kind which)
@@ -305,6 +317,7 @@ int triggers_write(struct triggers *triggers, enum trigger_kind which, struct bu
 	bundle->suffix = triggers->asked ? names[which] : NULL;
 	bundle->number = which == TRIGGER_EXIT ? 0 : trigger->written + 1;
 	err = bundle_write(bundle, &name, &bytes);
+	triggers->failed += err != 0;
 	if (err)
 		note_unwritten(trigger, bundle->now_ns);
 	else

@@ -30,6 +30,14 @@ struct oom_bundle {
 	uint64_t written_ns;
 };
 
+/* What became of bundles so far. */
+struct bundle_counts {
+	uint64_t written;
+	uint64_t failed;   /* attempts, of which each is made again */
+	uint64_t withheld; /* by the limits of how many there may be */
+	bool waits;        /* one that is due has not been written */
+};
+
 #define OOM_BUNDLES_KEPT 8     /* each is as large as the ring */
 #define OOM_BUNDLES_AN_HOUR 60 /* that can be asked for at most */
 
@@ -46,6 +54,7 @@ struct triggers {
 	struct trigger kinds[TRIGGERS_COUNT];
 	struct string bundle; /* the last one's name, with a byte 0 */
 	uint64_t left_out;    /* there were too many of that kind already */
+	uint64_t failed;      /* attempts to write one */
 	uint32_t most_asked;  /* bundles of TRIGGER_SIGNAL; 0: five */
 
 	/* For TRIGGER_OOM: */
@@ -99,5 +108,7 @@ int triggers_write(struct triggers *triggers, enum trigger_kind which, struct bu
 
 /* Whether one that was asked for has not been written. */
 bool triggers_missing(const struct triggers *triggers);
+
+struct bundle_counts triggers_counts(const struct triggers *triggers);
 
 #endif /* MEMSCOPE_STORE_TRIGGERS_H */

@@ -169,6 +169,113 @@ PYTHON
 	agent_stop
 }
 
+# Requests that are changed, cut off, sent in pieces, one after the other without waiting, and dropped: $1 of
+# them, by the address and over the socket, the same ones for the same $2. What is answered is an answer.
+broken_requests() {
+	clients "$PWD/query" "$@" <<'PYTHON'
+import random, socket, struct, sys, time
+port, path, count = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+random.seed(int(sys.argv[4]))
+whole = [b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1\r\n\r\n",
+         b"GET /api/v1/who HTTP/1.1\r\nHost: x\r\nRange: bytes=0-9\r\nIf-None-Match: *\r\n\r\n",
+         b"HEAD /api/v1/processes/1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+         b"GET /api/v1/history?from=-1h&to=now&by=pod HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n",
+         b"GET /health HTTP/1.1\r\nHost: x\r\nAuthorization: Basic Ym9iOnNlY3JldA==\r\nCookie: a=b; c\r\n\r\n",
+         b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+         b"GET http://x/ready HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"]
+pieces = [b"\r\n", b"\0", b"%00", b"%", b"?", b"&from=", b" ", b":", b"/../", b"\xff", b"Content-Length: -1\r\n", b"a" * 5000,
+          b"Content-Length: 18446744073709551616\r\n", b"HTTP/1.1", b"GET ", b"\n\t folded\r\n", b"4294967297"]
+
+def broken():
+    request = bytearray(random.choice(whole) * random.choice([1, 1, 1, 2, 40]))
+    for _ in range(random.randrange(6)):
+        at = random.randrange(len(request) + 1)
+        how = random.randrange(4)
+        if how == 0:
+            request[at:at] = random.choice(pieces)
+        elif how == 1:
+            request[at:at + 1] = bytes([random.randrange(256)])
+        elif how == 2:
+            del request[at:at + random.randrange(20)]
+        else:
+            del request[at:]
+    return bytes(request)
+
+def connect():
+    if random.randrange(2):
+        return socket.create_connection(("127.0.0.1", port), timeout=30)
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(30)
+    made.connect(path)
+    return made
+
+def end(one, abruptly):
+    if abruptly and one.family != socket.AF_UNIX:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    one.close()
+
+kept = []
+for i in range(count):
+    one = connect()
+    request = broken()
+    try:
+        for at in range(0, len(request), max(1, len(request) // random.choice([1, 1, 3]))):
+            one.sendall(request[at:at + max(1, len(request) // 3)])
+        if random.randrange(4) == 0:
+            one.settimeout(0.02)
+            data = one.recv(4096)
+            assert not data or data.startswith(b"HTTP/1."), data
+    except OSError:
+        pass
+    kept.append(one)
+    if len(kept) > 60:
+        end(kept.pop(random.randrange(len(kept))), random.randrange(2))
+for one in kept:
+    end(one, False)
+PYTHON
+}
+
+# Descriptors of the process for clients, and its memory in KiB.
+server_descriptors() {
+	find "/proc/$server/fd" -type l | wc -l
+}
+
+server_kib() {
+	awk '/^RssAnon:/ { print $2 }' "/proc/$server/status"
+}
+
+@test "thousands of broken requests leave nothing behind, and it answers as before" {
+	local server descriptors kib
+
+	agent_start
+	named_puppet agent-broken
+	puppet alloc 1000
+	server=$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-keeper)" memscope-http)
+	fresh
+	ask /api/v1/who > before.json
+	# Each of the 32 answers that it keeps has one.
+	descriptors=$(($(server_descriptors) + 32))
+	# What the library keeps for so many connections is there afterwards.
+	broken_requests 1500 1
+	wait_for '[ "$(server_descriptors)" -le "$descriptors" ]'
+	kib=$(server_kib)
+	broken_requests 1500 2
+	wait_for '[ "$(server_descriptors)" -le "$descriptors" ]'
+	[ "$(server_kib)" -le $((kib + 1024)) ] || fail "$kib KiB, and then $(server_kib)"
+	assert_equal "$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-keeper)" memscope-http)" "$server"
+	assert_equal "$(ask /health)" ok
+	fresh
+	ask /api/v1/who > after.json
+	diff <(jq -S '.processes[] | select(.comm == "agent-broken") | del(.cost)' before.json) \
+		<(jq -S '.processes[] | select(.comm == "agent-broken") | del(.cost)' after.json)
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	assert_equal "$(awk '/^memscope_agent_http_restarts_total/ { print $2 }' metrics.txt)" 0
+	# But for the one that asks. What the library has not seen to be closed is dropped in time.
+	wait_for 'fresh; [ "$(ask /metrics | awk "/^memscope_agent_http_connections/ { print \$2 }")" = 1 ]' 60
+	agent_stop
+}
+
 @test "hostile names of processes, in all that it answers" {
 	local name=$'a"} 1\n<b>\x1b[31m'
 

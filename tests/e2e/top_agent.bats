@@ -64,7 +64,8 @@ answer() {
 				reserved_bytes: null, processes: 1, processes_bytes: 0, traced_processes: 0,
 				traced_bytes: 0}],
 			processes: [{pid: 4711, start_ns: 7, comm: "train", name: "train\u001b[2J",
-				identity: {user: "bob", runtime: "docker", container: "c0ffee"}, exact: true,
+				identity: {user: "bob", runtime: "docker", container: "c0ffee",
+					environment: {SLURM_JOB_ID: "77", HOSTNAME: null}}, exact: true,
 				was_running: false, device_bytes: $bytes, peak_live_bytes: $peak, devices: [], spaces: [{space: "device",
 					live_bytes: $bytes, live_allocations: 1, peak_bytes: $bytes, allocs: $allocs,
 					alloc_bytes: $bytes, frees: 0, free_bytes: 0}],
@@ -82,7 +83,7 @@ top() {
 	agent_start
 	COLUMNS=200 setpriv --reuid 65534 --clear-groups "$MEMSCOPE" top --agent query -n 2 -d 100ms > out.txt
 	assert_equal "$(grep -c '1 process, 1 MiB live on devices, 2 events lost' out.txt)" 2
-	grep -q '^  4711  bob   1 MiB  5 MiB     0 B      0 B  .*train.x1b\[2J  docker c0ffee$' out.txt
+	grep -q '^  4711  bob   1 MiB  5 MiB     0 B      0 B  .*train.x1b\[2J  docker c0ffee, SLURM_JOB_ID=77$' out.txt
 	grep -q '^  GPU-1    1 GiB  512 MiB' out.txt
 }
 

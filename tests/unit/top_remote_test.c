@@ -22,7 +22,8 @@ static const char answer[] =
 	"\"total_bytes\":1000,\"used_bytes\":300,\"free_bytes\":700,\"reserved_bytes\":null,"
 	"\"processes\":2,\"processes_bytes\":250,\"traced_processes\":1,\"traced_bytes\":150}],"
 	"\"processes\":[{\"pid\":7,\"start_ns\":5,\"comm\":\"python3\",\"name\":\"python3 a.py\","
-	"\"identity\":{\"uid\":1000,\"user\":\"bob\",\"pod\":null},\"exact\":true,"
+	"\"identity\":{\"uid\":1000,\"user\":\"bob\",\"pod\":null,"
+	"\"environment\":{\"SLURM_JOB_ID\":\"77\",\"HOSTNAME\":null}},\"exact\":true,"
 	"\"was_running\":false,\"device_bytes\":%u,\"spaces\":[{\"space\":\"device\","
 	"\"live_bytes\":%u,\"live_allocations\":2,\"peak_bytes\":200,\"allocs\":%u,"
 	"\"alloc_bytes\":300,\"frees\":1,\"free_bytes\":100},{\"space\":\"newer\"}],"
@@ -76,6 +77,8 @@ static void test_looks(void **state)
 			    "bob");
 	assert_string_equal(top_process(&top, row_of(&top, 7))->identity.known.items[IDENTITY_UID],
 			    "1000");
+	assert_string_equal(top_process(&top, row_of(&top, 7))->identity.known.items[IDENTITY_JOB],
+			    "77");
 	top_fini(&top);
 	top_remote_fini(&remote);
 }

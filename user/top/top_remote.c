@@ -44,29 +44,35 @@ static void copy_text(char *to, size_t bytes, const char *text)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
+/* As a record of an identity has them: names and values in turn, each terminated. */
+static void append_items(const struct json_tree *tree, const struct json_value *items,
+			 struct string *texts)
+{
+	const struct json_value *item = NULL;
+
+	while ((item = json_tree_next(tree, items, item))) {
+		const bool is_number = item->type == JSON_NUMBER && item->is_unsigned;
+
+		if (!is_number && item->type != JSON_STRING)
+			continue;
+		string_append(texts, item->key, strlen(item->key) + 1);
+		if (is_number)
+			string_append_u64(texts, item->number);
+		else
+			string_append_text(texts, item->text);
+		string_append_char(texts, '\0');
+	}
+}
+
+/* Variables of its environment are in an object of their own. */
 static int set_identity(const struct json_tree *tree, const struct json_value *items,
 			struct process *process)
 {
-	const struct json_value *item = NULL;
 	struct string texts = { 0 };
 	int err;
 
-	while ((item = json_tree_next(tree, items, item))) {
-		char number[STRING_NUMBER_BYTES];
-		struct string text = { 0 };
-
-		if (item->type == JSON_NUMBER && item->is_unsigned) {
-			string_append_u64(&text, item->number);
-			copy_text(number, sizeof(number), "");
-			memcpy(number, text.bytes, text.length);
-			string_fini(&text);
-		} else if (item->type != JSON_STRING) {
-			continue;
-		}
-		string_append(&texts, item->key, strlen(item->key) + 1);
-		string_append_text(&texts, item->type == JSON_STRING ? item->text : number);
-		string_append_char(&texts, '\0');
-	}
+	append_items(tree, items, &texts);
+	append_items(tree, json_tree_member(tree, items, "environment"), &texts);
 	if (texts.length > MS_IDENTITY_MAX)
 		texts.length = 0;
 	err = texts.failed ? -ENOMEM : process_identity_set(process, texts.bytes, texts.length);

@@ -174,6 +174,26 @@ rows() {
 	kill -CONT "$AGENT_PID"
 }
 
+@test "a user or a container that there is not is an error, with those that there are" {
+	local option stderr
+
+	answer 1048576 3 10
+	agent_start
+	for option in user container; do
+		run -5 --separate-stderr top --$option nothing-of-this-name -n 1 -d 100ms
+		[ -z "$output" ] || fail "$output"
+		grep -qF -- "--$option: there is no $option \"nothing-of-this-name\" here" <<< "$stderr"
+	done
+	run -5 --separate-stderr top --user nothing-of-this-name -n 1 -d 100ms
+	grep -q "of those that run now, there are .*root" <<< "$stderr" || fail "$stderr"
+	# Only the agent knows these, and it is asked first.
+	top --user bob --container c0ffee -n 1 -d 100ms > out.txt
+	grep -q '^  4711  bob ' out.txt
+	# One that there is, and who runs nothing that is traced.
+	top --user root -n 1 -d 100ms > out.txt
+	grep -q "^No process that has called CUDA is user root.$" out.txt
+}
+
 @test "an agent that is restarted is asked again" {
 	answer 1048576 3 10
 	agent_start

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "commands/command.h"
+#include "commands/live_choice.h"
 #include "commands/requirements.h"
 #include "commands/top_output.h"
 #include "top/top_agent.h"
@@ -144,10 +145,26 @@ static int watch(struct run *run)
 	return err;
 }
 
+/*
+ * If the agent shows none of those that are asked for: there may be no such user or container. Who
+ * runs is the same to the agent, which is on this machine.
+ */
+static int check_selection(const struct run *run)
+{
+	const struct process_selection *selection = &run->settings->selection;
+	const struct state *state = &run->remote.state;
+	size_t i;
+
+	for (i = 0; i < state->processes_count; i++)
+		if (process_selection_has(selection, state->processes[i]))
+			return EXIT_OK;
+	return live_choice_check(selection, &run->settings->capture.names);
+}
+
 int top_agent_run(struct top_run_settings *settings)
 {
 	struct run run = { .settings = settings };
-	int err, close_err;
+	int err, close_err, code = EXIT_OK;
 
 	settings->batch |= !top_display_is_possible();
 	sigprocmask(SIG_BLOCK, NULL, &run.mask);
@@ -160,8 +177,10 @@ int top_agent_run(struct top_run_settings *settings)
 	/* What comes before the first answer is no interval. */
 	run.output.top.at_ns = run.remote.at_ns;
 	if (!err)
+		code = check_selection(&run);
+	if (!err && code == EXIT_OK)
 		err = top_look(&run.output.top, run.remote.at_ns);
-	if (!err)
+	if (!err && code == EXIT_OK)
 		err = watch(&run);
 	close_err = top_output_close(&run.output);
 	if (!err)
@@ -170,5 +189,5 @@ int top_agent_run(struct top_run_settings *settings)
 	sigprocmask(SIG_SETMASK, &run.mask, NULL);
 	top_remote_fini(&run.remote);
 	string_fini(&run.answer);
-	return exit_code_of(err);
+	return err ? exit_code_of(err) : code;
 }

@@ -13,6 +13,13 @@ static const char *const SEGMENTS_UNKNOWN =
 
 static const char *const HELD_BEFORE = "what was held before attaching is not known";
 
+static const char *const BY_SAMPLE =
+	"who held what on the device is what NVML said last before the failure";
+
+static const char *const HAD_ROOM =
+	"NVML's last sample before the failure had room for it, and what was held before attaching is"
+	" not known otherwise";
+
 /* What is known of the device, and not only of what was traced. */
 struct device {
 	uint64_t total_bytes;  /* that the program can have; 0: not known */
@@ -20,6 +27,8 @@ struct device {
 	bool free_known;
 	uint64_t free_bytes;   /* at most, unless something was freed since it was told */
 	uint64_t unseen_bytes; /* in use by no traced process: contexts, other processes */
+	bool sampled;          /* by NVML, and that explains the failure */
+	uint64_t own_bytes, others_bytes; /* of the process that failed, and of all others */
 };
 
 static uint64_t less(uint64_t from, uint64_t what)
@@ -43,17 +52,51 @@ bool analysis_oom_free(const struct analysis_oom *oom, uint64_t *bytes)
 	return true;
 }
 
+/* NVML's sample is older than the failure, and rounds what is asked for: by so much of a device. */
+#define SAMPLE_SHARE 20
+
+/* Whether there was no room for it, by NVML's last sample and what was allocated since. */
+static bool explains(const struct analysis_oom *oom)
+{
+	const struct oom_others *others = &oom->others;
+
+	return others->sampled && others->total_bytes &&
+	       others->in_use_bytes + (oom->requested_known ? oom->requested_bytes : 0) >
+		       others->total_bytes - others->total_bytes / SAMPLE_SHARE;
+}
+
+/* The program was not told how full the device is. */
+static void look_at_sample(struct device *device, const struct analysis_oom *oom)
+{
+	const struct oom_others *others = &oom->others;
+
+	if (!explains(oom))
+		return;
+	device->sampled = true;
+	if (!device->total_bytes)
+		device->total_bytes = others->total_bytes;
+	device->own_bytes = others->own_bytes;
+	device->others_bytes = others->bytes;
+	device->in_use_bytes = others->in_use_bytes;
+	device->unseen_bytes = less(others->in_use_bytes,
+				    others->own_bytes + others->bytes - others->untraced_bytes);
+}
+
 static struct device device_of(const struct analysis_oom *oom)
 {
-	struct device device = { .in_use_bytes = oom->live.bytes };
+	struct device device = { .in_use_bytes = oom->live.bytes,
+				 .own_bytes = oom->own.bytes,
+				 .others_bytes = less(oom->live.bytes, oom->own.bytes) };
 	uint64_t used;
 
 	device.free_known = analysis_oom_free(oom, &device.free_bytes);
 	device.total_bytes = oom->request.told ? oom->request.told_total_bytes :
 			     oom->view.known   ? oom->view.total_bytes :
 						 oom->device_bytes;
-	if (!device.free_known)
+	if (!device.free_known) {
+		look_at_sample(&device, oom);
 		return device;
+	}
 	used = less(device.total_bytes, device.free_bytes);
 	if (used > device.in_use_bytes)
 		device.in_use_bytes = used;
@@ -81,20 +124,30 @@ static void judge(struct analysis_oom *oom, enum oom_cause cause,
 	oom->lowered_by = confidence == FINDING_HIGH ? NULL : lowered_by;
 }
 
-/* High if the program was told how much is free. */
+/* High if the program was told how much is free: what NVML said is older than the failure. */
 static void judge_by(struct analysis_oom *oom, enum oom_cause cause, const struct device *device)
 {
-	if (!device->free_known)
+	if (device->sampled)
+		judge(oom, cause,
+		      oom->others.fresh || !oom->held_before ? FINDING_MEDIUM : FINDING_LOW,
+		      BY_SAMPLE);
+	else if (!device->free_known)
 		judge(oom, cause, FINDING_MEDIUM, NO_VIEW);
 	else
 		judge(oom, cause, is_fresh(oom) ? FINDING_HIGH : FINDING_MEDIUM,
 		      "the driver's last report on the device's memory is old");
 }
 
-/* Most of what, if neither the program was told, nor all that is in use was seen allocated? */
+/* Whether something says how full it was. */
+static bool is_known(const struct device *device)
+{
+	return device->free_known || device->sampled;
+}
+
+/* Most of what, if neither the program nor NVML says, and not all that is in use was allocated? */
 static bool is_share_unknown(const struct analysis_oom *oom, const struct device *device)
 {
-	return !device->free_known && oom->held_before;
+	return !is_known(device) && oom->held_before;
 }
 
 /* More than any device has: the request is an error of the program, or one that tries. */
@@ -302,16 +355,16 @@ static bool is_filled(struct analysis_oom *oom, const struct device *device,
 			       oom->live.bytes + oom->requested_bytes > oom->device_bytes;
 	const enum oom_cause cause = cause_of_filling(oom);
 
-	if (!holds_most(oom->own.bytes, device, options) || is_share_unknown(oom, device))
+	if (!holds_most(device->own_bytes, device, options) || is_share_unknown(oom, device))
 		return false;
-	if (!device->free_known && !must_fail &&
+	if (!is_known(device) && !must_fail &&
 	    (!oom->requested_known || oom->device_bytes || !holds_most_of_all(oom, options)))
 		return false;
-	if (!device->free_known && !must_fail && cause == OOM_FULL && had_room(oom))
+	if (!is_known(device) && !must_fail && cause == OOM_FULL && had_room(oom))
 		judge(oom, OOM_UNEXPLAINED, FINDING_LOW,
 		      "the device had room for it before: what is free may be in pieces, or taken by"
 		      " a process that was not traced");
-	else if (!device->free_known && !must_fail && cause == OOM_FULL)
+	else if (!is_known(device) && !must_fail && cause == OOM_FULL)
 		judge(oom, cause, FINDING_LOW, NO_VIEW);
 	else if (cause != OOM_FULL && oom->allocator)
 		judge(oom, cause, oom->allocator_complete ? FINDING_HIGH : FINDING_MEDIUM,
@@ -330,10 +383,20 @@ static bool is_filled(struct analysis_oom *oom, const struct device *device,
 static bool is_co_tenant(struct analysis_oom *oom, const struct device *device,
 			 const struct analysis_options *options)
 {
-	if (!holds_most(oom->live.bytes - oom->own.bytes, device, options) ||
-	    is_share_unknown(oom, device))
+	if (!holds_most(device->others_bytes, device, options) || is_share_unknown(oom, device))
 		return false;
 	judge_by(oom, OOM_CO_TENANT, device);
+	return true;
+}
+
+/* Nobody holds most of it: together they hold it, and whoever has more is the first to look at. */
+static bool is_shared(struct analysis_oom *oom, const struct device *device,
+		      const struct analysis_options *options)
+{
+	if (!device->sampled || !device->own_bytes || !device->others_bytes ||
+	    !holds_most(device->own_bytes + device->others_bytes, device, options))
+		return false;
+	judge_by(oom, device->own_bytes >= device->others_bytes ? OOM_FULL : OOM_CO_TENANT, device);
 	return true;
 }
 
@@ -356,7 +419,7 @@ static bool is_unexplained(struct analysis_oom *oom, const struct device *device
 		      "most of the memory in use was not allocated by a call that was traced");
 		return true;
 	}
-	if (device->free_known || !oom->device_bytes || oom->held_before ||
+	if (is_known(device) || !oom->device_bytes || oom->held_before ||
 	    seen > oom->device_bytes / 2)
 		return false;
 	judge(oom, OOM_UNEXPLAINED, FINDING_MEDIUM, NO_VIEW);
@@ -366,13 +429,13 @@ static bool is_unexplained(struct analysis_oom *oom, const struct device *device
 static void judge_unknown(struct analysis_oom *oom, const struct device *device)
 {
 	if (is_share_unknown(oom, device))
-		judge(oom, OOM_UNKNOWN, FINDING_LOW, HELD_BEFORE);
+		judge(oom, OOM_UNKNOWN, FINDING_LOW, oom->others.sampled ? HAD_ROOM : HELD_BEFORE);
 	else if (oom->unclear.bytes)
 		judge(oom, OOM_UNKNOWN, FINDING_LOW,
 		      "whether other processes use the same device is not known");
 	else
 		judge(oom, OOM_UNKNOWN, FINDING_LOW,
-		      device->free_known ? "nothing holds most of what is in use" : NO_VIEW);
+		      is_known(device) ? "nothing holds most of what is in use" : NO_VIEW);
 }
 
 static void judge_host(struct analysis_oom *oom, const struct device *device,
@@ -407,22 +470,15 @@ static void add_own(struct analysis_oom *oom, uint64_t short_bytes)
 
 static void add_all(struct analysis_oom *oom, const struct device *device, uint64_t short_bytes)
 {
-	size_t i;
-
 	add_own(oom, short_bytes);
-	for (i = 0; i < oom->processes_count; i++) {
-		const struct oom_process *process = &oom->processes[i];
-		struct oom_remedy *remedy;
+	if (oom->others.count && oom->others.list[0].bytes >= short_bytes) {
+		const struct oom_holder *holder = &oom->others.list[0];
+		struct oom_remedy *remedy = add(oom, OOM_REMEDY_PROCESS, short_bytes);
 
-		if ((process->pid == oom->pid && process->start_ns == oom->start_ns) ||
-		    process->live.bytes < short_bytes)
-			continue;
-		remedy = add(oom, OOM_REMEDY_PROCESS, short_bytes);
-		remedy->pid = process->pid;
-		memcpy(remedy->comm, process->comm, sizeof(remedy->comm));
-		break;
+		remedy->pid = holder->pid;
+		memcpy(remedy->comm, holder->comm, sizeof(remedy->comm));
 	}
-	if (oom->device_bytes > device->total_bytes &&
+	if (!device->sampled && oom->device_bytes > device->total_bytes &&
 	    oom->device_bytes - device->total_bytes >= short_bytes)
 		add(oom, OOM_REMEDY_LIMIT, device->total_bytes + short_bytes);
 	add(oom, OOM_REMEDY_LESS, short_bytes);
@@ -443,8 +499,10 @@ static void find_limit_remedies(struct analysis_oom *oom)
 
 static void find_remedies(struct analysis_oom *oom, const struct device *device)
 {
-	uint64_t free_bytes = device->free_known ? device->free_bytes :
-						   less(device->total_bytes, oom->live.bytes);
+	uint64_t free_bytes =
+		device->free_known ? device->free_bytes :
+				     less(device->total_bytes,
+					  device->sampled ? device->in_use_bytes : oom->live.bytes);
 
 	oom->remedies_count = 0;
 	if (!oom->requested_known || !device->total_bytes)
@@ -479,7 +537,8 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 	    is_leak(oom, &device, options) || is_limited(oom, &device) ||
 	    is_steady(oom, &device, options) || is_filled(oom, &device, options) ||
 	    is_filled_alone(oom, &device) || is_co_tenant(oom, &device, options) ||
-	    is_pooled(oom) || is_unexplained(oom, &device, options))
+	    is_pooled(oom) || is_shared(oom, &device, options) ||
+	    is_unexplained(oom, &device, options))
 		return;
 	judge_unknown(oom, &device);
 }

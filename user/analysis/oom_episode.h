@@ -89,6 +89,30 @@ struct oom_process {
 	size_t kinds_count;
 };
 
+/* Another process that held memory of the device. */
+struct oom_holder {
+	uint32_t pid;
+	uint64_t start_ns;
+	char comm[MS_COMM_BYTES];
+	uint64_t bytes;
+};
+
+/* Who held the rest of the device, and how full it was (analysis/oom_others.h). */
+struct oom_others {
+	bool sampled; /* NVML had said what is in use; else these are allocations alone */
+	bool fresh;   /* less than oom_view_ns before the failure */
+	uint64_t sample_ns;
+	char uuid[MS_UUID_BYTES];
+	uint64_t total_bytes, used_bytes; /* in the sample: that programs can have, and in use */
+	uint64_t in_use_bytes;            /* when the call failed */
+	uint64_t own_bytes;               /* of that, the process that failed */
+	uint64_t bytes;                   /* of all others */
+	uint64_t untraced_bytes;          /* of that, processes that were not traced: so many */
+	uint32_t untraced;
+	struct oom_holder list[OOM_TOP]; /* traced ones, largest first */
+	size_t count, more;
+};
+
 /* Allocations that were called from one stack. */
 struct oom_site {
 	uint32_t stack; /* id, of ledger/stacks.h: it need not be known there */
@@ -162,6 +186,8 @@ struct analysis_oom {
 	struct oom_block largest[OOM_TOP], newest[OOM_TOP];
 	size_t largest_count, newest_count;
 
+	struct oom_others others;
+
 	/* What a program was told last before that about the device. */
 	struct oom_view view;
 	bool view_fresh;            /* younger than oom_view_ns */
@@ -207,5 +233,11 @@ struct analysis_oom {
 
 /* What was free at the last failure, if that is known. */
 bool analysis_oom_free(const struct analysis_oom *oom, uint64_t *bytes);
+
+/* Whether others held so much of the device that they are a part of the cause, whatever it is. */
+bool analysis_oom_others_matter(const struct analysis_oom *oom);
+
+/* Whether it might have fit if the process had had the device alone. */
+bool analysis_oom_is_shared(const struct analysis_oom *oom);
 
 #endif /* MEMSCOPE_ANALYSIS_OOM_EPISODE_H */

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "analysis/leaks.h"
 #include "analysis/oom_limit.h"
+#include "analysis/oom_others.h"
 #include "analysis/oom_relation.h"
 #include "analysis/oom_series.h"
 #include "ledger/kernels.h"
@@ -175,6 +176,8 @@ static int gather_process(struct gathering *gathering, const struct process *pro
 		for (i = 0; !err && i < process->ledgers[key].count; i++)
 			err = gather_block(gathering, process, &process->ledgers[key].entries[i],
 					   &entry);
+	if (!err && !oom_relation_is_host(oom->space))
+		oom_others_note(oom, process, entry.live.bytes);
 	if (err || !entry.live.count)
 		return err;
 	oom->live.count += entry.live.count;
@@ -539,7 +542,10 @@ int oom_figures_take(struct analysis_oom *oom, const struct oom_around *around,
 	oom->figures_ts_ns = oom->last_ts_ns;
 	look_around(oom, around->state, process, options);
 	look_at_device(oom, around->state, process);
+	if (!oom_relation_is_host(oom->space))
+		oom_others_begin(oom, around->state, process, options);
 	err = gather(oom, around->state);
+	oom_others_end(oom);
 	if (!err)
 		err = find_holes(oom, process);
 	if (!err)

@@ -157,7 +157,7 @@ static bool read_uuid(const char text[MS_UUID_BYTES], uint8_t uuid[DEVICE_UUID_B
 	return digits == UUID_DIGITS;
 }
 
-static int32_t device_with(const struct process *process, const char text[MS_UUID_BYTES])
+int32_t nvml_account_ordinal(const struct process *process, const char text[MS_UUID_BYTES])
 {
 	const struct process_devices *devices = &process->devices;
 	uint8_t uuid[DEVICE_UUID_BYTES];
@@ -285,7 +285,7 @@ static int note_place(struct nvml_account *account, const struct process *proces
 		memcpy(place->uuid, record->uuid, MS_UUID_BYTES);
 	}
 	if (place->device < 0)
-		place->device = device_with(process, place->uuid);
+		place->device = nvml_account_ordinal(process, place->uuid);
 	/* The same device twice in a sample: NVML lists parts of it. */
 	if (place->ts_ns != record->event.ts_ns)
 		place->used_bytes = 0;

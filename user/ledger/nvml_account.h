@@ -99,6 +99,9 @@ size_t nvml_account_devices(const struct process *process);
 /* One of those. */
 void nvml_account_device(const struct process *process, size_t which, struct nvml_on_device *out);
 
+/* What the process calls the device that NVML knows by that UUID; -1: calls have not said that. */
+int32_t nvml_account_ordinal(const struct process *process, const char uuid[MS_UUID_BYTES]);
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 struct nvml_device_account {

@@ -443,8 +443,14 @@ static void send_view(struct rows *rows, const struct analysis_oom *oom)
 {
 	const struct oom_request *request = &oom->request;
 
-	if (!oom->view.known && !request->told)
+	if (oom->others.sampled) {
+		string_append_text(&rows->what, "in use on the device, as NVML said at ");
+		report_append_time(&rows->what, rows->recording, oom->others.sample_ns);
+		string_append_format(&rows->what, ", of %s", REPORT_SIZE(oom->others.total_bytes));
+		send_bytes(rows, "", oom->others.used_bytes, "");
+	} else if (!oom->view.known && !request->told) {
 		send_unknown(rows, "free on the device", "");
+	}
 	if (oom->view.known) {
 		append_told(rows, oom, oom->view.pid, oom->view.comm, oom->view.ts_ns);
 		string_append_format(&rows->what, "%s, of %s",

@@ -7,6 +7,7 @@
 #include "analysis/oom_limit.h"
 #include "render/field.h"
 #include "render/finding_words.h"
+#include "render/oom_others_words.h"
 #include "render/report_words.h"
 #include "render/share_words.h"
 #include "render/stack_words.h"
@@ -259,7 +260,7 @@ static uint64_t total_of(const struct analysis_oom *oom)
 		return oom->device_bytes;
 	if (oom->request.told)
 		return oom->request.told_total_bytes;
-	return oom->view.known ? oom->view.total_bytes : 0;
+	return oom->view.known ? oom->view.total_bytes : oom->others.total_bytes;
 }
 
 static const char *cause_words(const struct analysis_oom *oom)
@@ -273,12 +274,16 @@ static const char *cause_words(const struct analysis_oom *oom)
 		return "most was held by this process, whose own allocator seems to keep memory"
 		       " that is free";
 	case OOM_FULL:
-		return "the process itself needs more than there is";
+		return analysis_oom_is_shared(oom) ?
+			       "it and others together need more than there is" :
+			       "the process itself needs more than there is";
 	case OOM_TOO_LARGE:
 		return total_of(oom) ? "it asked for more than the device has" :
 				       "it asked for more than any device has";
 	case OOM_CO_TENANT:
-		return "other processes hold most of the device";
+		return oom->others.bytes > oom->others.in_use_bytes / 2 || !oom->others.sampled ?
+			       "other processes hold most of the device" :
+			       "other processes hold more of the device than it does";
 	case OOM_FRAGMENTATION:
 		return "enough was free, but not in one piece";
 	case OOM_POOLED:
@@ -295,18 +300,6 @@ static const char *cause_words(const struct analysis_oom *oom)
 		break;
 	}
 	return "nothing that was recorded says why";
-}
-
-/* The largest of the others. */
-static const struct oom_process *tenant_of(const struct analysis_oom *oom)
-{
-	size_t i;
-
-	for (i = 0; i < oom->processes_count; i++)
-		if (oom->processes[i].pid != oom->pid ||
-		    oom->processes[i].start_ns != oom->start_ns)
-			return &oom->processes[i];
-	return NULL;
 }
 
 void report_append_oom_series(struct string *out, const struct report_recording *recording,
@@ -368,8 +361,6 @@ static void append_limit(struct string *out, const struct analysis_oom *oom)
 void report_append_oom_cause(struct string *out, const struct report_recording *recording,
 			     const struct analysis_oom *oom)
 {
-	const struct oom_process *tenant = oom->cause == OOM_CO_TENANT ? tenant_of(oom) : NULL;
-
 	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause), cause_words(oom));
 	if (oom->cause == OOM_LEAK)
 		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
@@ -383,10 +374,12 @@ void report_append_oom_cause(struct string *out, const struct report_recording *
 		string_append_text(out, oom->cause == OOM_LEAK ? "; it" : ": it");
 		report_append_oom_series(out, recording, oom);
 	}
-	if (tenant) {
+	if (oom->cause == OOM_CO_TENANT && oom->others.count == 1 && !oom->others.untraced) {
 		string_append_text(out, ", ");
-		report_append_process(out, tenant->pid, tenant->name);
-		string_append_format(out, " %s", REPORT_SIZE(tenant->live.bytes));
+		oom_others_words_first(out, recording, oom);
+	} else if (oom->cause == OOM_CO_TENANT || analysis_oom_others_matter(oom)) {
+		string_append_text(out, "; ");
+		oom_others_words(out, recording, oom);
 	}
 	if ((oom->cause == OOM_UNEXPLAINED || oom->cause == OOM_UNKNOWN) && oom->unclear.bytes)
 		string_append_format(out,

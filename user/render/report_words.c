@@ -366,13 +366,12 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	const struct finding *finding = report_gravest(report, false, &where);
 	const char *suggestion = finding ? report_suggestion_of(where, finding) : NULL;
 	const struct analysis_oom *oom = finding ? oom_of(where, finding) : NULL;
+	const bool low = finding && finding->confidence == FINDING_LOW;
 	const char *stacks;
 	struct string *out;
 
 	/* What may well be nothing needs no haste; a failure is something, whatever its cause. */
-	if (!finding ||
-	    (finding->confidence == FINDING_LOW &&
-	     (finding->rule != FINDING_OOM || finding_ended_well(finding))) ||
+	if (!finding || (low && (finding->rule != FINDING_OOM || finding_ended_well(finding))) ||
 	    (!suggestion && (!oom || !oom->remedies_count)))
 		return;
 	out = verdict_sentence(verdict);
@@ -381,7 +380,8 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 		string_append_text(out, suggestion ? " " : "");
 	}
 	if (suggestion)
-		string_append_format(out, "What to do: %s", suggestion);
+		string_append_format(out, "What to do%s: %s",
+				     low ? " (the cause is of low confidence)" : "", suggestion);
 	stacks = report_finding_lacks_stacks(where, finding);
 	if (suggestion && stacks)
 		string_append_format(out, " To see where in the code, record with --stacks=%s.",

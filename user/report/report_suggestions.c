@@ -144,6 +144,11 @@ static const char *suggestion_of_oom(const struct report_recording *recording,
 {
 	if (oom->cause == OOM_CACHED)
 		return cached_suggestion(recording, oom);
+	if (oom->cause == OOM_FULL && analysis_oom_is_shared(oom))
+		return "This process and others together need more than there is. Either give it more"
+		       " of the device: move another one to another device, limit what it may take,"
+		       " or end what holds memory and does nothing (memscope-bpf who). Or let it need"
+		       " less: smaller batches or buffers, free earlier.";
 	if (oom->cause == OOM_UNEXPLAINED && has_earlier_process(recording, oom))
 		return "Most of what is in use is in no account, and processes that ran before they"
 		       " were recorded may hold it: nvidia-smi or memscope-bpf who says how much;"

@@ -190,24 +190,39 @@ static void test_what_makes_it_less_sure(void **state)
 	run_end(&run);
 }
 
-/* A higher limit would only be reached later. */
-static void test_a_leak_reaches_any_limit(void **state)
+static void leak(struct run *run, union record limit)
 {
-	const struct analysis_oom *oom;
-	struct run run = { 0 };
 	int i;
 
-	(void)state;
-	run_begin(&run);
+	run_begin(run);
 	for (i = 0; i < 6000; i++) {
-		alloc_new(&run, MIB);
-		step(&run);
+		alloc_new(run, MIB);
+		step(run);
 	}
-	limited(&run, 7 * GIB, 20 * GIB);
-	fail_alloc(&run, 2 * GIB);
+	feed(run, limit);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* A higher limit would only be reached later. Without the device's numbers, that is less sure. */
+static void test_a_leak_reaches_any_limit(void **state)
+{
+	const union record limit = record_limit(REGION, 7 * GIB, 8 * GIB);
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	leak(&run, record_limit_on(80 * GIB, 20 * GIB, limit));
 	oom = only_oom(&run);
 	assert_int_equal(oom->cause, OOM_LEAK);
+	assert_int_equal(oom->confidence, FINDING_HIGH);
 	assert_true(oom->limit_reached);
+	run_end(&run);
+
+	run = (struct run){ 0 };
+	leak(&run, limit);
+	oom = only_oom(&run);
+	assert_int_equal(oom->cause, OOM_LEAK);
+	assert_int_equal(oom->confidence, FINDING_MEDIUM);
 	run_end(&run);
 }
 

@@ -249,8 +249,25 @@ static enum oom_cause cause_of_filling(const struct analysis_oom *oom)
 	return has_cache(oom) ? OOM_CACHED : OOM_FULL;
 }
 
+/* What makes it less sure that the limit was the hindrance; NULL: nothing. */
+static const char *doubt_of_limit(const struct analysis_oom *oom,
+				  const struct analysis_options *options)
+{
+	const uint64_t ts_ns = oom->limit.event.ts_ns;
+	uint64_t bytes;
+
+	if (!oom->limit_is_sure)
+		return "whether the limit is of this device is not known: its PCI address was not"
+		       " asked for";
+	if (oom->last_ts_ns > ts_ns && oom->last_ts_ns - ts_ns > options->oom_view_ns)
+		return "what the cgroup used is known from an earlier moment only";
+	return oom_limit_free(oom, &bytes) ? NULL :
+					     "whether more of the device was free is not known";
+}
+
 /* What the process itself would have to do first, whatever the limit. */
-static bool is_own_fault(struct analysis_oom *oom, const struct analysis_options *options)
+static bool is_own_fault(struct analysis_oom *oom, const char *doubt,
+			 const struct analysis_options *options)
 {
 	const struct device limited = { .in_use_bytes = oom_limit_used(oom) };
 	const enum oom_cause cause = oom->allocator ? cause_of_filling(oom) : OOM_FULL;
@@ -259,7 +276,7 @@ static bool is_own_fault(struct analysis_oom *oom, const struct analysis_options
 		judge(oom, cause, oom->allocator_complete ? FINDING_HIGH : FINDING_MEDIUM,
 		      SEGMENTS_UNKNOWN);
 	else if (holds_most(oom->growing.bytes, &limited, options))
-		judge(oom, OOM_LEAK, FINDING_HIGH, NULL);
+		judge(oom, OOM_LEAK, doubt ? FINDING_MEDIUM : FINDING_HIGH, doubt);
 	else
 		return false;
 	return true;
@@ -268,27 +285,14 @@ static bool is_own_fault(struct analysis_oom *oom, const struct analysis_options
 /* The kernel said that the cgroup may use a part of the device alone, and had used it up. */
 static bool is_capped(struct analysis_oom *oom, const struct analysis_options *options)
 {
-	const uint64_t ts_ns = oom->limit.event.ts_ns;
-	const bool old = oom->last_ts_ns > ts_ns && oom->last_ts_ns - ts_ns > options->oom_view_ns;
-	uint64_t bytes;
+	const char *doubt;
 
 	oom->limit_reached = oom_limit_short(oom);
 	if (!oom->limit_reached)
 		return false;
-	if (is_own_fault(oom, options))
-		return true;
-	if (!oom->limit_is_sure)
-		judge(oom, OOM_LIMIT, FINDING_MEDIUM,
-		      "whether the limit is of this device is not known: its PCI address was not"
-		      " asked for");
-	else if (old)
-		judge(oom, OOM_LIMIT, FINDING_MEDIUM,
-		      "what the cgroup used is known from an earlier moment only");
-	else if (!oom_limit_free(oom, &bytes))
-		judge(oom, OOM_LIMIT, FINDING_MEDIUM,
-		      "whether more of the device was free is not known");
-	else
-		judge(oom, OOM_LIMIT, FINDING_HIGH, NULL);
+	doubt = doubt_of_limit(oom, options);
+	if (!is_own_fault(oom, doubt, options))
+		judge(oom, OOM_LIMIT, doubt ? FINDING_MEDIUM : FINDING_HIGH, doubt);
 	return true;
 }
 

@@ -47,10 +47,12 @@ static __always_inline bool admit(__u32 file, bool was_stranger)
 		return false;
 	known = bpf_map_lookup_elem(&ms_targets, &pid);
 	/* User space may have made a target of it by now, and have set other flags. */
-	if (known)
-		__sync_val_compare_and_swap(known, MS_TARGET_STRANGER, flags);
-	else
+	if (!known) {
 		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
+		return true;
+	}
+	__sync_val_compare_and_swap(known, 0, flags);
+	__sync_val_compare_and_swap(known, MS_TARGET_STRANGER, flags);
 	return true;
 }
 
@@ -60,9 +62,14 @@ static __always_inline bool admit(__u32 file, bool was_stranger)
  */
 static __always_inline void note_stranger(void)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32, flags = MS_TARGET_STRANGER;
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, flags = MS_TARGET_STRANGER, *known;
 
-	if (settings.admits == MS_ADMITS_CGROUP)
+	if (settings.admits != MS_ADMITS_CGROUP)
+		return;
+	known = bpf_map_lookup_elem(&ms_targets, &pid);
+	if (known)
+		__sync_val_compare_and_swap(known, 0, flags);
+	else
 		bpf_map_update_elem(&ms_targets, &pid, &flags, BPF_NOEXIST);
 }
 

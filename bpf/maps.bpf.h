@@ -105,7 +105,7 @@ struct {
 
 const struct ms_process_losses no_losses = {};
 
-/* Traced processes: pid -> enum ms_target. */
+/* Traced processes: pid -> enum ms_target; 0: as one that is not there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);

@@ -32,18 +32,30 @@ static __always_inline void process_abandon(struct task_struct *task)
 }
 
 /*
+ * The new program has called nothing yet. User space may make a target of the process meanwhile,
+ * which replaces what the map has: that is neither undone nor overlooked. Returns the flags of a
+ * target, or 0.
+ */
+static __always_inline __u32 process_forget_calls(__u32 pid)
+{
+	__u32 *known = bpf_map_lookup_elem(&ms_targets, &pid);
+
+	if (!known)
+		return 0;
+	__sync_val_compare_and_swap(known, MS_TARGET_STRANGER, 0);
+	return target_flags(pid);
+}
+
+/*
  * Of all threads only the one that executes the program survives, with the leader's pid; `old_pid`
  * is what it had before.
  */
 static __always_inline void process_exec(struct task_struct *task, __u32 old_pid)
 {
-	__u32 pid = task->tgid, flags = target_flags(pid);
+	__u32 pid = task->tgid;
 	struct ms_process record = {};
 
-	/* The new program has called nothing yet. */
-	if (flags == MS_TARGET_STRANGER)
-		bpf_map_delete_elem(&ms_targets, &pid);
-	if (!flags || flags == MS_TARGET_STRANGER)
+	if (!process_forget_calls(pid))
 		return;
 	process_abandon(task);
 	bpf_task_storage_delete(&ms_threads, task);
@@ -78,14 +90,15 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 static __always_inline void process_exit(struct task_struct *task)
 {
 	struct ms_process record = {};
-	__u32 pid = task->tgid, flags = target_flags(pid);
+	__u32 pid = task->tgid, *known = bpf_map_lookup_elem(&ms_targets, &pid);
+	bool was_target = !known || *known & ~MS_TARGET_STRANGER;
 
 	if (!(BPF_CORE_READ(task, signal, flags) & MS_SIGNAL_GROUP_EXIT))
 		process_abandon(task);
 	/* The last thread; if several find themselves last, the one that removes the target. */
 	if (BPF_CORE_READ(task, signal, live.counter) || bpf_map_delete_elem(&ms_targets, &pid))
 		return;
-	if (flags == MS_TARGET_STRANGER)
+	if (!was_target)
 		return;
 	python_gone(pid);
 	record.value = task->exit_code;

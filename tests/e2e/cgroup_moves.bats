@@ -101,11 +101,24 @@ of_puppet() {
 	puppet alloc 4096
 	echo "exec $PWD/script" >&8
 	wait "$MOVED"
+	# What its next program has called there counts.
+	rm puppet.in puppet.out
+	moved_start
+	puppet alloc 4096
+	echo exec >&8
+	wait_for '! grep -q libcuda "/proc/$MOVED/maps"'
+	puppet load
+	puppet init
+	puppet alloc 4096
+	move "$MOVED" "$GROUP"
+	is_traced
+	puppet alloc 4096
+	puppet_end
 	"$WORKLOADS/calls" 5
 	sleep 0.3
 	trace_stop
 	rmdir "$GROUP"
-	assert_equal "$(summary '[.processes[] | .was_running, .spaces[0].allocs]')" "[false,3,false,3,false,4]"
+	assert_equal "$(summary '[.processes[] | .was_running, .spaces[0].allocs]')" "[false,3,false,3,false,4,true,1]"
 }
 
 @test "--cgroup: a process that leaves it is traced on, and that is said" {

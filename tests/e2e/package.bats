@@ -56,6 +56,22 @@ setup() {
 	[ "$(ls -- *.schema.json | wc -l)" -ge 8 ]
 }
 
+@test "an upgrade restarts the agent if it runs, and a first installation starts nothing" {
+	local command
+
+	dpkg-deb -e "$PACKAGE" control
+	mkdir stubs
+	for command in systemd-sysusers systemctl deb-systemd-invoke; do
+		printf '#!/bin/sh\necho %s "$@" >> %s/called\n' "$command" "$PWD" > "stubs/$command"
+		chmod 755 "stubs/$command"
+	done
+	unshare -m sh -ec 'mount -t tmpfs none /run && mkdir -p /run/systemd/system
+		PATH=$1/stubs:$PATH && control/postinst configure "" && echo installed >> called && control/postinst configure 0.0.1' sh "$PWD"
+	assert_equal "$(sed -n '/^installed$/=' called)" 3
+	assert_equal "$(grep -c deb-systemd-invoke called)" 1
+	assert_equal "$(tail -n 1 called)" "deb-systemd-invoke try-restart memscope-bpf.service"
+}
+
 @test "lintian has nothing to say about the package" {
 	command -v lintian > /dev/null || skip "lintian is not installed"
 	run lintian --allow-root --fail-on error,warning "$PACKAGE"

@@ -292,6 +292,27 @@ panel_shows() {
 	SERIES
 }
 
+@test "the dashboard marks programs that may hold more, also those of which nothing is seen" {
+	cat > series.txt <<-'SERIES'
+		memscope_process_gpu_memory_live_bytes{hostname="a",comm="new",user="u",kind="device"} = 7+0x60
+		memscope_process_gpu_memory_inexact{hostname="a",comm="new",user="u"} = 0+0x60
+		memscope_process_gpu_memory_inexact{hostname="a",comm="old",user="u"} = 1+0x60
+		memscope_process_gpu_memory_live_bytes{hostname="a",comm="both",user="u",kind="device"} = 9+0x60
+		memscope_process_gpu_memory_inexact{hostname="a",comm="both",user="u"} = 1+0x60
+	SERIES
+	panel_shows "Held, by program" 0 5m '[{"labels": "{hostname=\"a\",comm=\"new\",user=\"u\"}", "value": 7}]' < series.txt
+	panel_shows "Held, by program" 1 5m '[{"labels": "{hostname=\"a\",comm=\"both\",user=\"u\"}", "value": 9},
+		{"labels": "{hostname=\"a\",comm=\"old\",user=\"u\"}", "value": 0}]' < series.txt
+	jq -e '.panels[] | select(.title == "Held, by program") | .targets[1].legendFormat | endswith(" (at least)")' \
+		"$ROOT/deploy/grafana/memscope-bpf.json"
+}
+
+@test "the dashboard shows for how long launches were not counted" {
+	panel_shows "Time without these calls, to keep the budget" 0 20m '[{"labels": "{hostname=\"a\"}", "value": 0.25}]' <<-'SERIES'
+		memscope_agent_budget_off_seconds_total{hostname="a"} = 0+15x60
+	SERIES
+}
+
 @test "rules and dashboard ask for metrics that there are" {
 	local name
 

@@ -69,7 +69,7 @@ refused() {
 	"$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
 	grep -q "hist-one *$pid *root" out.txt
 	# What it cannot know is said, but for devices, of which NVML says all.
-	tr -s ' \n' ' ' < out.txt | grep -q 'Not in it: memory that was allocated before the agent came; .memscope-bpf who. shows who holds what now'
+	tr -s ' \n' ' ' < out.txt | grep -q 'Not in it: what a process allocated before the agent attached to it; .memscope-bpf who. shows who holds what now'
 	run ! grep -q 'Not in it' <("$MEMSCOPE" history --state-dir "$PWD/state" --by device)
 }
 

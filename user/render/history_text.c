@@ -231,8 +231,9 @@ static void append_rises(struct document *document, const struct history_view *v
 static void say_before(struct document *document, const struct history_view *view)
 {
 	if (view->query->by != HISTORY_BY_DEVICE)
-		document_say(document, "Not in it: memory that was allocated before the agent came;"
-				       " `memscope-bpf who` shows who holds what now.");
+		document_say(document, "Not in it: what a process allocated before the agent"
+				       " attached to it; `memscope-bpf who` shows who holds what"
+				       " now.");
 }
 
 static void append_events(struct document *document, const struct history_view *view)

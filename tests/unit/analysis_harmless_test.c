@@ -59,6 +59,34 @@ static void run_caching(struct run *run)
 	end_process(run, 0);
 }
 
+/* Large blocks for as many parts of the work, the last of which goes on. */
+static void run_few_parts(struct run *run)
+{
+	int i;
+
+	set_up(run);
+	for (i = 0; i < 5; i++) {
+		steps(run, 500);
+		alloc_new(run, 256 * MIB);
+	}
+	steps(run, 1500);
+	end_process(run, 0);
+}
+
+/* The same, when they are needed. */
+static void run_few_when_needed(struct run *run)
+{
+	static const int pauses[] = { 200, 900, 300, 1100, 700 };
+	int i;
+
+	set_up(run);
+	for (i = 0; i < 5; i++) {
+		alloc_new(run, 256 * MIB);
+		steps(run, pauses[i]);
+	}
+	end_process(run, 0);
+}
+
 /* It gives back what it has, once, and starts again. */
 static void run_caching_emptied(struct run *run)
 {
@@ -283,6 +311,8 @@ static const struct program programs[] = {
 	{ "init only", run_init_only, {}, 0 },
 	{ "init at the end", run_init_at_the_end, {}, 0 },
 	{ "caching", run_caching, {}, 0 },
+	{ "few parts", run_few_parts, {}, 0 },
+	{ "few when needed", run_few_when_needed, {}, 0 },
 	{ "caching, emptied once", run_caching_emptied, {}, 0 },
 	{ "fluctuating", run_fluctuating, {}, 0 },
 	{ "sawtooth", run_sawtooth, { { FINDING_SAWTOOTH, H, 0 } }, 1 },

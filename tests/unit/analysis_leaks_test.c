@@ -70,6 +70,23 @@ static void run_slow_leak(struct run *run)
 	}
 }
 
+/* Now and then, of something large: less often than there are windows. */
+static void run_leak_in_few_steps(struct run *run)
+{
+	int i, j;
+
+	set_up(run);
+	for (i = 0; i < 5; i++) {
+		alloc_new(run, 256 * MIB);
+		for (j = 0; j < 1000; j++) {
+			uint64_t scratch = alloc_new(run, 3 * MIB);
+
+			step(run);
+			free_at(run, scratch);
+		}
+	}
+}
+
 /* Nothing of the kind is freed; after the setting up, more of it. */
 static void run_leak_from_the_middle(struct run *run)
 {
@@ -259,6 +276,7 @@ static const struct program programs[] = {
 	{ "leak among others", run_leak_among_others, { { FINDING_LEAK_GROWTH, H, 36 * MIB } }, 1 },
 	{ "request leak", run_request_leak, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "leak from the middle", run_leak_from_the_middle, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
+	{ "leak in few steps", run_leak_in_few_steps, { { FINDING_LEAK_GROWTH, L, 5 * 256 * MIB } }, 1 },
 	{ "slow leak", run_slow_leak, { { FINDING_LEAK_GROWTH, H, 240 * MIB } }, 1 },
 	{ "short step leak", run_short_step_leak, { { FINDING_LEAK_GROWTH, M, 300 * MIB } }, 1 },
 	{ "loading", run_loading, { { FINDING_LEAK_GROWTH, L, 0 } }, 1 },

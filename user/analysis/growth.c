@@ -83,6 +83,9 @@ static uint64_t frees_of(const struct growth_view *view, const struct group *gro
 	return group->frees - (freed && freed->frees <= group->frees ? freed->frees : 0);
 }
 
+#define STEPS_MIN 5
+#define STEP_BUCKETS 3 /* that two of them are apart at least */
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* A stretch of buckets, as windows. */
@@ -251,6 +254,43 @@ static uint64_t first_ns_of(const struct family *family, bool picked)
 	return first_ns;
 }
 
+static uint64_t born_of_picked(const struct growth_view *view, const struct family *family,
+			       unsigned int bucket)
+{
+	uint64_t count = 0;
+	size_t i;
+
+	for (i = 0; i < family->count; i++)
+		if (family->members[i]->picked)
+			count += growth_born(view, family->members[i], bucket).count;
+	return count;
+}
+
+/*
+ * Whether it becomes more in steps that are far apart, and one as far as another, to the end: large
+ * blocks of one size, of which none is ever freed. They may be too few for the windows.
+ */
+static bool grows_in_steps(const struct growth_view *view, const struct family *family,
+			   unsigned int first, const struct growth *growth)
+{
+	unsigned int i, before = 0, steps = 0, least = ACTIVITY_BUCKETS, most = 0;
+
+	if (growth->freed || growth->classes != 1)
+		return false;
+	for (i = first; i <= view->last; i++) {
+		if (!born_of_picked(view, family, i))
+			continue;
+		if (steps && i - before < least)
+			least = i - before;
+		if (steps && i - before > most)
+			most = i - before;
+		before = i;
+		steps++;
+	}
+	return steps >= STEPS_MIN && least >= STEP_BUCKETS && most <= least + least / 2 &&
+	       view->last - before <= most;
+}
+
 static bool grows_since(const struct growth_view *view, const struct family *family,
 			unsigned int first, const struct analysis_options *options,
 			struct growth *growth)
@@ -266,7 +306,9 @@ static bool grows_since(const struct growth_view *view, const struct family *fam
 		growth->first_ns = first_ns_of(family, false);
 	note_work(view->activity, view, first, growth);
 	/* That some sizes become more while others become fewer is no growth. */
-	return growth->windows >= options->leak_windows &&
+	return (growth->windows >= options->leak_windows ||
+		(growth->windows + 1 >= options->leak_windows &&
+		 grows_in_steps(view, family, first, growth))) &&
 	       growth->left.count >= options->leak_count &&
 	       growth->left.bytes >= options->leak_bytes && grew_since(&picked, 1) &&
 	       grew_since(&picked, GROWTH_WINDOWS / 2) &&

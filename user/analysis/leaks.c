@@ -48,7 +48,10 @@ void leaks_growth_confidence(const struct growth *growth, const struct analysis_
 	if (length / SHORT_FACTOR < options->leak_time_ns)
 		finding_lower(finding, FINDING_MEDIUM,
 			      "it was seen for a short time only: it may level off");
-	if (growth->windows < GROWTH_WINDOWS - 1)
+	if (growth->windows < options->leak_windows)
+		finding_lower(finding, FINDING_LOW,
+			      "it grew in a few steps: it may be meant to have so many");
+	else if (growth->windows < GROWTH_WINDOWS - 1)
 		finding_lower(finding, FINDING_MEDIUM, "it did not grow all the time");
 }
 

@@ -158,7 +158,7 @@ static void append_quoted(struct string *string, const char *text)
 	}
 }
 
-/* As the format of printf(1), which all shells have; interactive ones expand "!". */
+/* As a format for the command printf, which all shells have; interactive ones expand "!". */
 static void append_format_of(struct string *string, const char *bytes)
 {
 	for (; *bytes; bytes++) {

@@ -352,6 +352,36 @@ static void devices_in_use(void **unused)
 	history_usage_fini(&usage);
 }
 
+/* Two processes, one after the other and both at once: only then is it a sum of two peaks. */
+static void peaks_of_several(void **unused)
+{
+	struct fixture fixture;
+	struct history_usage usage;
+	union record other = record_of(7, SECOND_NS, record_alloc("cuMemAlloc_v2", 0x1000, 700));
+
+	(void)unused;
+	begin(&fixture);
+	feed(&fixture, record_at(1 * SECOND_NS, record_alloc("cuMemAlloc_v2", 0x1000, 1000)));
+	feed_free(&fixture, RECORD_PID, RECORD_START_NS, 2 * SECOND_NS, 0x1000);
+	feed(&fixture, record_at(13 * SECOND_NS, record_alloc("cuMemAlloc_v2", 0x1000, 400)));
+	feed_free(&fixture, RECORD_PID, RECORD_START_NS, 14 * SECOND_NS, 0x1000);
+	feed(&fixture, record_at(15 * SECOND_NS, other));
+	history_sampler_finish(fixture.sampler, 20 * SECOND_NS);
+	end(&fixture);
+	usage = query(0, 10, HISTORY_BY_USER);
+	assert_int_equal(usage.rows[0].peak_bytes, 1000);
+	assert_false(usage.rows[0].peak_is_sum);
+	history_usage_fini(&usage);
+	usage = query(10, 20, HISTORY_BY_USER);
+	assert_int_equal(usage.rows[0].peak_bytes, 1100);
+	assert_true(usage.rows[0].peak_is_sum);
+	history_usage_fini(&usage);
+	usage = query(10, 20, HISTORY_BY_PROCESS);
+	assert_int_equal(find(&usage, 7)->peak_bytes, 700);
+	assert_false(find(&usage, 7)->peak_is_sum);
+	history_usage_fini(&usage);
+}
+
 /* All samples of a step count, and what was in use when it began does, too. */
 static void samples_of_one_step(void **unused)
 {
@@ -489,6 +519,7 @@ int main(void)
 		TEST(the_clock_is_set),
 		TEST(devices_in_use),
 		TEST(samples_of_one_step),
+		TEST(peaks_of_several),
 		TEST(events_are_rows),
 		TEST(a_number_becomes_another_device),
 		TEST(one_process_does_not_hide_others),

@@ -62,10 +62,54 @@ static void what_samples_miss(void **unused)
 	check(&usage, HISTORY_BY_DEVICE, "a peak in between is not in it", false);
 }
 
+/* No agent, no knowledge: that is not the same as nobody. */
+static void when_there_was_no_agent(void **unused)
+{
+	struct history_usage usage = { .from_s = 1000, .to_s = 2000 };
+	struct string out;
+
+	(void)unused;
+	check(&usage, HISTORY_BY_PROCESS, "nothing is known of this time", true);
+	check(&usage, HISTORY_BY_PROCESS, "No process", false);
+	check(&usage, HISTORY_BY_PROCESS, "The agent was there for", false);
+	out = written(&usage, HISTORY_BY_PROCESS, true);
+	assert_null(strstr(out.bytes, "did not run out"));
+	string_fini(&out);
+	/* A part of it. */
+	usage.observed_ms = 500000;
+	check(&usage, HISTORY_BY_PROCESS, "The agent was there for 8m20s", true);
+	check(&usage, HISTORY_BY_PROCESS, "held memory of a device while it was there", true);
+	out = written(&usage, HISTORY_BY_PROCESS, true);
+	assert_null(strstr(out.bytes, "did not run out"));
+	string_fini(&out);
+	usage.observed_ms = 1000000;
+	check(&usage, HISTORY_BY_PROCESS, "held memory of a device in this time", true);
+	check(&usage, HISTORY_BY_PROCESS, "nothing is known", false);
+	out = written(&usage, HISTORY_BY_PROCESS, true);
+	assert_non_null(strstr(out.bytes, "did not run out"));
+	string_fini(&out);
+}
+
+static void what_is_a_sum_of_peaks(void **unused)
+{
+	struct history_row row = { .name = "a", .peak_bytes = 4096, .peak_is_sum = true };
+	const struct history_usage usage = {
+		.to_s = 10, .observed_ms = 10000, .rows = &row, .rows_count = 1
+	};
+
+	(void)unused;
+	check(&usage, HISTORY_BY_CONTAINER, "<= 4 KiB", true);
+	check(&usage, HISTORY_BY_CONTAINER, "A peak with <= is a sum of peaks", true);
+	row.peak_is_sum = false;
+	check(&usage, HISTORY_BY_CONTAINER, "<=", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_samples_miss),
+		cmocka_unit_test(when_there_was_no_agent),
+		cmocka_unit_test(what_is_a_sum_of_peaks),
 	};
 
 	return unit_run("history_text", tests);

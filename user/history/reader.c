@@ -255,8 +255,10 @@ static int close_interval(const struct look_up *look_up, struct history_row *row
 	const uint64_t mean_bytes = row->open.byte_ms / (usage->step_s * 1000ull);
 	uint64_t start_s;
 
-	if (row->open.max_bytes > row->peak_bytes)
+	if (row->open.max_bytes > row->peak_bytes) {
 		row->peak_bytes = row->open.max_bytes;
+		row->peak_is_sum = row->open.parts > 1;
+	}
 	if (!look_up->pointing || !row->open.start_s)
 		return 0;
 	start_s = row->open.start_s - (row->open.start_s - usage->from_s) % usage->step_s;
@@ -294,6 +296,7 @@ static int open_interval(const struct look_up *look_up, struct history_row *row,
 			rise_note(&row->rise, row->open.start_s, row->end_s, row->open.min_bytes);
 		row->open.start_s = start_s;
 		row->open.min_bytes = row->open.max_bytes = row->open.byte_ms = 0;
+		row->open.parts = 0;
 	}
 	if (!row->end_s)
 		row->first_s = start_s;
@@ -306,6 +309,7 @@ static int add_held(struct history_row *row, uint64_t min_bytes, uint64_t max_by
 {
 	row->open.min_bytes += min_bytes;
 	row->open.max_bytes += max_bytes;
+	row->open.parts += max_bytes > 0;
 	row->open.byte_ms += byte_ms;
 	return 0;
 }

@@ -50,6 +50,7 @@ bool rise_find(const struct rise *rise, struct rise_found *found)
 	*found = (struct rise_found){
 		.from_s = parts[0].start_s,
 		.to_s = rise->end_s,
+		.last_s = parts[rise->count - 1].start_s,
 		.first_bytes = parts[0].least_bytes,
 		.last_bytes = parts[rise->count - 1].least_bytes,
 		.parts = rise->count,
@@ -71,7 +72,8 @@ bool rise_find(const struct rise *rise, struct rise_found *found)
 
 uint64_t rise_hourly(const struct rise_found *found)
 {
-	const uint64_t seconds = found->to_s - found->from_s;
+	/* What is least is where a part begins: that of the last one was not held at its end. */
+	const uint64_t seconds = found->last_s - found->from_s;
 
 	return seconds ? (uint64_t)((double)(found->last_bytes - found->first_bytes) /
 				    (double)seconds * 3600) :

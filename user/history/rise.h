@@ -39,6 +39,7 @@ void rise_note(struct rise *rise, uint64_t start_s, uint64_t end_s, uint64_t lea
 /* What has been found; times are those of whole parts. */
 struct rise_found {
 	uint64_t from_s, to_s;
+	uint64_t last_s;                  /* when the last part began */
 	uint64_t first_bytes, last_bytes; /* the least in the first part, and in the last */
 	unsigned int parts, higher;       /* so many; so many of them were higher than any before */
 };

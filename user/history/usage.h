@@ -33,6 +33,7 @@ struct history_row {
 	bool inexact;            /* a process may have held more or less than was seen */
 	uint64_t first_s, end_s; /* of the intervals that it is in */
 	uint64_t peak_bytes;
+	bool peak_is_sum; /* at most so much was held at a time; else exactly that */
 	unsigned __int128 byte_ms, idle_byte_ms, unknown_byte_ms; /* the latter two are parts */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
 	uint64_t launches, graph_launches; /* not with HISTORY_BY_DEVICE */
@@ -45,8 +46,9 @@ struct history_row {
 	size_t points_count, points_capacity;
 	struct {
 		uint64_t start_s, min_bytes, max_bytes, byte_ms;
-	} open;           /* the interval that is added up */
-	struct rise rise; /* HISTORY_BY_PROCESS: without the first interval and the last */
+		uint64_t parts; /* that held something */
+	} open;                 /* the interval that is added up */
+	struct rise rise;       /* HISTORY_BY_PROCESS: without the first interval and the last */
 };
 
 struct history_happening {

@@ -97,6 +97,7 @@ static void put_row(struct json *json, const struct history_view *view,
 	put_time(json, "from", row->first_s * SECOND_NS);
 	put_time(json, "to", row->end_s * SECOND_NS);
 	json_put_u64(json, "peak_bytes", row->peak_bytes);
+	json_put_bool(json, "peak_is_sum", row->peak_is_sum);
 	json_put_u64(json, "mean_bytes", mean(row->byte_ms, view->usage->observed_ms));
 	put_amount(json, "byte_seconds", "gb_hours", row->byte_ms);
 	put_amount(json, "idle_byte_seconds", "idle_gb_hours", row->idle_byte_ms);

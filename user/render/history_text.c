@@ -103,6 +103,8 @@ static void row_usage(struct document *document, const struct history_view *view
 	} else if (by != HISTORY_BY_DEVICE) {
 		document_cell_count(document, true, row->processes);
 	}
+	if (row->peak_is_sum)
+		string_append_text(&document->text, "<= ");
 	document_cell_size(document, true, row->peak_bytes);
 	cell_mean(document, true, row->byte_ms, view->usage->observed_ms);
 	cell_hours(document, row->byte_ms);
@@ -143,6 +145,18 @@ static void row_event(struct document *document, const struct history_happening 
 	document_row_end(document);
 }
 
+static void say_sums(struct document *document, const struct history_usage *usage)
+{
+	size_t i;
+
+	for (i = 0; i < usage->rows_count && !usage->rows[i].peak_is_sum; i++)
+		;
+	if (i < usage->rows_count)
+		document_say(document,
+			     "A peak with <= is a sum of peaks of one step, which need not"
+			     " have been at the same moment: at most so much was held.");
+}
+
 /* NVML is asked at times: what a device held only in between is in one column, not in the other. */
 static void say_samples(struct document *document, const struct history_view *view)
 {
@@ -159,13 +173,22 @@ static void say_samples(struct document *document, const struct history_view *vi
 			     " out: a peak in between is not in it.");
 }
 
+/* Steps are ten seconds long, and the agent's first one is a part of one. */
+static bool was_there_always(const struct history_usage *usage)
+{
+	return usage->observed_ms + 1000 >= (usage->to_s - usage->from_s) * 1000;
+}
+
 static void append_rows(struct document *document, const struct history_view *view)
 {
 	const struct history_usage *usage = view->usage;
 	size_t i;
 
 	if (!usage->rows_count) {
-		document_say(document, "No process held memory of a device in this time.");
+		document_say(document, was_there_always(usage) ?
+					       "No process held memory of a device in this time." :
+					       "No process held memory of a device while it was"
+					       " there.");
 		return;
 	}
 	document_table_top(document, "usage", "Who held memory of devices",
@@ -173,6 +196,7 @@ static void append_rows(struct document *document, const struct history_view *vi
 	for (i = 0; i < usage->rows_count; i++)
 		row_usage(document, view, &usage->rows[i]);
 	document_table_end(document);
+	say_sums(document, view->usage);
 	say_samples(document, view);
 }
 
@@ -250,7 +274,7 @@ static void append_events(struct document *document, const struct history_view *
 				     string_count(count, earlier));
 		document_paragraph(document);
 	}
-	if (!usage->events_count && view->only_events)
+	if (!usage->events_count && view->only_events && was_there_always(usage))
 		document_say(
 			document,
 			"Memory did not run out in this time, no process was killed while it held"
@@ -273,8 +297,12 @@ static void append_title(struct document *document, const struct history_usage *
 			     clock_utc_text(time, usage->to_s * SECOND_NS),
 			     string_duration(part, usage->step_s * SECOND_NS));
 	document_heading(document, 1, "history");
-	if (usage->observed_ms + 1000 >= asked_ms)
+	if (was_there_always(usage))
 		return;
+	if (!usage->observed_ms) {
+		document_say(document, "The agent was not there: nothing is known of this time.");
+		return;
+	}
 	string_append_format(out, "The agent was there for %s of the %s. Means are over that time.",
 			     string_duration(part, usage->observed_ms * MS_NS),
 			     string_duration(whole, asked_ms * MS_NS));
@@ -284,6 +312,8 @@ static void append_title(struct document *document, const struct history_usage *
 void history_append_text(struct document *document, const struct history_view *view)
 {
 	append_title(document, view->usage);
+	if (!view->usage->observed_ms)
+		return;
 	if (!view->only_events)
 		append_rows(document, view);
 	if (!view->only_events)

@@ -243,6 +243,12 @@ refused() {
 	for code in by=colour from=never to=2026-13-01T00:00 'from=-1h&to=-2h'; do
 		assert_equal "$(ask "/api/v1/history?$code" -o /dev/null -w '%{http_code}')" 400
 	done
+	# What is not known is not left out, and what there is is named.
+	for code in 'history?form=-1h' 'history?by=user&form' 'who?user=nobody'; do
+		assert_equal "$(ask "/api/v1/$code" -o answer.txt -w '%{http_code}')" 400
+		grep -q '/api/v1/history takes from and to, .* and by, .* take no arguments' answer.txt
+	done
+	assert_equal "$(ask '/metrics?form=-1h' -o /dev/null -w '%{http_code}')" 200
 	fresh
 	ask /metrics > metrics.txt
 	promtool check metrics < metrics.txt

@@ -153,7 +153,18 @@ static void arguments_are_of_the_history(void **unused)
 	assert_int_equal(request_take(&a, "by", "colour"), 400);
 	assert_int_equal(request_take(&a, "from", "never"), 400);
 	assert_int_equal(request_take(&a, "to", ""), 400);
-	/* Others have none. */
+	/* There are no others, and an answer without them would be one to another question. */
+	assert_int_equal(request_take(&a, "form", "-1h"), 400);
+	assert_int_equal(request_take(&a, "", ""), 400);
+	assert_int_equal(parse(&a, "/api/v1/who"), 200);
+	assert_int_equal(request_take(&a, "user", "nobody"), 400);
+	assert_int_equal(request_take(&a, "from", "-1h"), 400);
+	assert_int_equal(parse(&a, "/api/v1/processes/1"), 200);
+	assert_int_equal(request_take(&a, "by", "user"), 400);
+	/* `go tool pprof` adds one. */
+	assert_int_equal(parse(&a, "/debug/pprof/gpu_heap"), 200);
+	assert_int_equal(request_take(&a, "seconds", "5"), 200);
+	/* What collects metrics may. */
 	assert_int_equal(parse(&a, "/metrics"), 200);
 	assert_int_equal(parse(&b, "/metrics"), 200);
 	assert_int_equal(request_take(&a, "from", "never"), 200);

@@ -25,6 +25,7 @@ int http_library_load(struct http_library *library)
 		F(suspend_connection),
 		F(resume_connection),
 		F(lookup_connection_value),
+		F(get_connection_values),
 		F(create_response_from_buffer),
 		F(create_response_from_fd),
 		F(add_response_header),

@@ -22,6 +22,8 @@ struct http_library {
 	void (*resume_connection)(struct MHD_Connection *connection);
 	const char *(*lookup_connection_value)(struct MHD_Connection *connection,
 					       enum MHD_ValueKind kind, const char *key);
+	int (*get_connection_values)(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+				     MHD_KeyValueIterator iterator, void *context);
 	struct MHD_Response *(*create_response_from_buffer)(size_t size, void *buffer,
 							    enum MHD_ResponseMemoryMode mode);
 	struct MHD_Response *(*create_response_from_fd)(size_t size, int fd);

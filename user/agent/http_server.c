@@ -112,9 +112,7 @@ static enum MHD_Result queue_error(struct server *server, struct MHD_Connection 
 				   unsigned int status)
 {
 	static const struct request plain = { .document = REQUEST_HEALTH };
-	const char *text = status == 400 ? "from and to are like -1h or 2026-11-21T15:04, and by is"
-					   " process, pod, container, user, job or device; from is"
-					   " earlier than to\n" :
+	const char *text = status == 400 ? REQUEST_ARGUMENTS :
 			   status == 404 ? REQUEST_PATHS :
 			   status == 405 ? "only GET and HEAD are answered\n" :
 			   status == 403 ? "only root and the group memscope may see this\n" :
@@ -298,6 +296,22 @@ static unsigned int authorise(struct server *server, struct MHD_Connection *conn
 	return 401;
 }
 
+/* What is asked for, as far as its arguments are taken. */
+struct asked {
+	struct request *request;
+	unsigned int status;
+};
+
+static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
+				     const char *value)
+{
+	struct asked *asked = context;
+
+	(void)kind;
+	asked->status = request_take(asked->request, name, value ? value : "");
+	return asked->status == 200 ? MHD_YES : MHD_NO;
+}
+
 static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connection *connection,
 				      struct http_client *client, const char *url,
 				      const char *method, void **place)
@@ -305,21 +319,19 @@ static enum MHD_Result begin_exchange(struct server *server, struct MHD_Connecti
 	const struct http_library *library = &server->library;
 	struct request request;
 	struct exchange *exchange;
+	struct asked asked = { .request = &request };
 	unsigned int status = authorise(server, connection, client);
-	size_t i;
 
 	if (status == 200)
 		status = request_parse(&request, method, url,
 				       library->lookup_connection_value(connection, MHD_HEADER_KIND,
 									"Accept"));
 
-	for (i = 0; status == 200 && request_arguments[i]; i++) {
-		const char *value = library->lookup_connection_value(
-			connection, MHD_GET_ARGUMENT_KIND, request_arguments[i]);
-
-		if (value)
-			status = request_take(&request, request_arguments[i], value);
-	}
+	asked.status = status;
+	if (status == 200)
+		library->get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_argument,
+					       &asked);
+	status = asked.status;
 	if (status != 200)
 		return queue_error(server, connection, status);
 	if (client->is_unix && client->uid == REQUEST_EVERYBODY && request_is_of_ledger(&request))

@@ -67,8 +67,6 @@ unsigned int request_parse(struct request *request, const char *method, const ch
 	return 200;
 }
 
-const char *const request_arguments[] = { "from", "to", "by", NULL };
-
 static unsigned int take_by(struct request *request, const char *value)
 {
 	uint32_t by;
@@ -81,15 +79,26 @@ static unsigned int take_by(struct request *request, const char *value)
 	return 400;
 }
 
+/* Metrics and profiles are fetched by programs that add arguments of their own. */
+static bool takes_any(const struct request *request)
+{
+	return request->document != REQUEST_HISTORY && request->document != REQUEST_WHO &&
+	       request->document != REQUEST_PROCESS;
+}
+
 unsigned int request_take(struct request *request, const char *name, const char *value)
 {
-	if (request->document != REQUEST_HISTORY)
+	struct report_time *time = !strcmp(name, "from") ? &request->from :
+				   !strcmp(name, "to")   ? &request->to :
+							   NULL;
+
+	if (takes_any(request))
 		return 200;
+	if (request->document != REQUEST_HISTORY)
+		return 400;
 	if (!strcmp(name, "by"))
 		return take_by(request, value);
-	return report_time_parse(!strcmp(name, "from") ? &request->from : &request->to, value) ?
-		       400 :
-		       200;
+	return !time || report_time_parse(time, value) ? 400 : 200;
 }
 
 static bool is_same_time(const struct report_time *a, const struct report_time *b)

@@ -38,6 +38,11 @@ enum request_form {
 	"there is no such path, process or history; there are /, /metrics, /api/v1/who, /api/v1/processes/PID," \
 	" /api/v1/history, /debug/pprof/gpu_heap, /health and /ready\n"
 
+#define REQUEST_ARGUMENTS \
+	"/api/v1/history takes from and to, like -1h, yesterday or 2026-11-21T15:04, and by, which is" \
+	" process, pod, container, user, job or device; from is earlier than to. The other documents of" \
+	" /api/v1 take no arguments\n"
+
 #define REQUEST_EVERYBODY UINT32_MAX
 
 struct request {
@@ -57,10 +62,10 @@ struct request {
 unsigned int request_parse(struct request *request, const char *method, const char *path,
 			   const char *accept);
 
-/* What can be asked for behind the "?" of a path; ends with NULL. Others are ignored. */
-extern const char *const request_arguments[];
-
-/* Takes one of these. Returns an HTTP status: 200, or 400 if it cannot be understood. */
+/*
+ * Takes what stands behind the "?" of a path. Returns an HTTP status: 200, or 400 if it cannot be
+ * understood, or if a document of /api/v1 has no such argument.
+ */
 unsigned int request_take(struct request *request, const char *name, const char *value);
 
 /* Whether both have the same answer. */

@@ -71,6 +71,13 @@ refused() {
 	# What it cannot know is said, but for devices, of which NVML says all.
 	tr -s ' \n' ' ' < out.txt | grep -q 'Not in it: what a process allocated before the agent attached to it; .memscope-bpf who. shows who holds what now'
 	run ! grep -q 'Not in it' <("$MEMSCOPE" history --state-dir "$PWD/state" --by device)
+	# A day is when it begins; a time that is later than all that there is says so.
+	for by in yesterday "$(date -u -d yesterday +%F)"; do
+		history --from "$by" > by.json
+		assert_equal "$(of .pid by.json)" "$pid"
+	done
+	refused 2 "and the history ends at" --state-dir "$PWD/state" --from "$(date -u -d '2 hours' +%H:%M)"
+	refused 2 "is not later than --from, which is" --state-dir "$PWD/state" --from -1m --to -2m
 }
 
 @test "when memory ran out" {

@@ -34,10 +34,20 @@ static void test_since_1970(void **state)
 	static const char *const bad[] = {
 		"@", "@x", "@1.", "@-1", "@1s", "@99999999999999999999"
 	};
-	struct report_time time;
+	struct report_time time, other;
 	size_t i;
 
 	(void)state;
+	assert_int_equal(report_time_parse(&time, "1970-01-03"), 0);
+	assert_int_equal(time.kind, REPORT_TIME_WALL);
+	assert_int_equal(time.ns, 2 * 86400 * SECOND);
+	/* A day before the other, unless midnight is in between. */
+	assert_int_equal(report_time_parse(&time, "yesterday"), 0);
+	assert_int_equal(time.kind, REPORT_TIME_WALL);
+	assert_int_equal(report_time_parse(&other, "today"), 0);
+	assert_true(other.ns - time.ns == 86400 * SECOND ||
+		    other.ns - time.ns == 2 * 86400 * SECOND);
+	assert_int_equal(other.ns % (86400 * SECOND), 0);
 	assert_int_equal(report_time_parse(&time, "@86401"), 0);
 	assert_int_equal(time.kind, REPORT_TIME_WALL);
 	assert_int_equal(time.ns, 86401 * SECOND);

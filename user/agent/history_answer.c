@@ -7,24 +7,34 @@
 
 #define SECOND_NS 1000000000ull
 #define DEFAULT_S 3600
+#define DAY_S 86400
 #define ROWS 50
 
-static uint64_t moment(const struct report_time *time, const struct report_time_frame *frame,
+/* A time of day is the last one before the end: a history can have a year of days. */
+static uint64_t moment(const struct report_time *time, uint64_t first_s, uint64_t end_s,
 		       uint64_t otherwise_s)
 {
+	const bool of_last_day = time->kind == REPORT_TIME_OF_DAY && end_s > first_s + DAY_S;
+	const struct report_time_frame frame = {
+		.first_ns = (of_last_day ? end_s - DAY_S : first_s) * SECOND_NS,
+		.last_ns = end_s * SECOND_NS,
+	};
+
 	return time->kind == REPORT_TIME_NONE ? otherwise_s :
-						report_time_moment(time, frame) / SECOND_NS;
+						report_time_moment(time, &frame) / SECOND_NS;
 }
 
 int history_answer_range(struct history_query *query, const struct report_time *from,
 			 const struct report_time *to, uint64_t first_s, uint64_t end_s,
 			 uint64_t default_s)
 {
-	const struct report_time_frame frame = { .first_ns = first_s * SECOND_NS,
-						 .last_ns = end_s * SECOND_NS };
-
-	query->to_s = moment(to, &frame, end_s);
-	query->from_s = moment(from, &frame, query->to_s > default_s ? query->to_s - default_s : 0);
+	query->to_s = moment(to, first_s, end_s, end_s);
+	query->from_s =
+		moment(from, first_s, end_s, query->to_s > default_s ? query->to_s - default_s : 0);
+	/* "18:00" to "20:00" at seven: the same day. */
+	if (from->kind == REPORT_TIME_OF_DAY && to->kind == REPORT_TIME_OF_DAY &&
+	    query->to_s <= query->from_s)
+		query->to_s += DAY_S;
 	/* Nobody has asked for what was before. */
 	if (from->kind == REPORT_TIME_NONE && query->from_s < first_s && first_s < query->to_s)
 		query->from_s = first_s;

@@ -80,7 +80,7 @@ int dump_input_time(const struct option_row *row, const char *value, void *setti
 
 	if (err)
 		log_error("--%s: \"%s\" is not a time; write -7d or -1h from the end, 15:04,"
-			  " 2026-11-21T15:04:05Z, or @1764000000",
+			  " yesterday, 2026-11-21, 2026-11-21T15:04:05Z, or @1764000000",
 			  row->name, value);
 	return err;
 }

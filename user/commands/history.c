@@ -48,8 +48,9 @@ static int parse_top(const struct option_row *row, const char *value, void *sett
 
 static const struct option_row rows[] = {
 	{ 0, "from", "TIME",
-	  "Begin there: -1h (an hour before the end), 15:04 or 2026-11-21T15:04, in UTC unless a zone"
-	  " is given. Default: 24 hours before the end.",
+	  "Begin there: -1h (an hour before the end), 15:04, yesterday, 2026-11-21 (when that day"
+	  " begins) or 2026-11-21T15:04, in UTC unless a zone is given. Default: 24 hours before the"
+	  " end.",
 	  dump_input_time, AT(from) },
 	{ 0, "to", "TIME", "End there. Default: the end of the history.", dump_input_time, AT(to) },
 	{ 0, "by", "process|pod|container|user|job|device",
@@ -106,6 +107,26 @@ static int explain(const char *path, int err)
 	return EXIT_FAILED;
 }
 
+/* There is nothing in between: without --to, because --from is later than all that there is. */
+static void refuse_range(const struct settings *settings, const struct history_query *query,
+			 uint64_t end_s)
+{
+	char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
+
+	clock_utc_text(from, query->from_s * SECOND_NS);
+	clock_utc_text(to, query->to_s * SECOND_NS);
+	if (settings->to.kind == REPORT_TIME_NONE)
+		log_error(
+			"--from is %s, and the history ends at %s: write an earlier time, and with the"
+			" day if it is of another one (yesterday, 2026-11-21T15:04, in UTC)",
+			from, clock_utc_text(to, end_s * SECOND_NS));
+	else
+		log_error(
+			"--to, which is %s, is not later than --from, which is %s: there is nothing"
+			" in between",
+			to, from);
+}
+
 /* Returns an exit code, logged. */
 static int find_range(const struct settings *settings, const char *path, uint64_t first_s,
 		      uint64_t end_s, struct history_query *query)
@@ -118,7 +139,7 @@ static int find_range(const struct settings *settings, const char *path, uint64_
 		return EXIT_NO_TARGET;
 	}
 	if (history_answer_range(query, &settings->from, &settings->to, first_s, end_s, DAY_S)) {
-		log_error("--to is not later than --from: there is nothing in between");
+		refuse_range(settings, query, end_s);
 		return EXIT_USAGE;
 	}
 	if (query->from_s < end_s && query->to_s > first_s)
@@ -226,7 +247,8 @@ const struct command history_command = {
 		" lost (lost).\n"
 		"\n"
 		"The peak of several processes, or of several kinds of memory, is the sum of their"
-		" peaks in a step, which need not have been at the same moment. Steps are ten seconds"
+		" peaks in a step, which need not have been at the same moment: it has \"<=\" before it."
+		" Steps are ten seconds"
 		" long; in long ranges, and long ago, five minutes or an hour.",
 	.examples = "# the last day\n"
 		    "sudo memscope-bpf history\n"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 
 #define SECOND 1000000000ull
@@ -94,7 +95,11 @@ static int parse_wall(struct report_time *time, const char *text)
 	const char *rest = strptime(text, "%Y-%m-%d", &parts);
 	int64_t days, ns;
 
-	if (!rest || (*rest != 'T' && *rest != 't' && *rest != ' ') || parse_clock(rest + 1, &ns))
+	if (!rest || (*rest && *rest != 'T' && *rest != 't' && *rest != ' '))
+		return -EINVAL;
+	/* A day is when it begins. */
+	ns = 0;
+	if (*rest && parse_clock(rest + 1, &ns))
 		return -EINVAL;
 	days = timegm(&parts) / (time_t)(DAY / SECOND);
 	if (days < -1 || days >= INT64_MAX / (int64_t)DAY - 2)
@@ -124,11 +129,23 @@ static int parse_epoch(struct report_time *time, const char *text)
 	return 0;
 }
 
+/* When that day begins, or began, by this machine's clock; UTC. */
+static int parse_day(struct report_time *time, bool before)
+{
+	const uint64_t now_ns = clock_monotonic_ns() + clock_realtime_offset_ns();
+
+	time->kind = REPORT_TIME_WALL;
+	time->ns = now_ns - now_ns % DAY - (before ? DAY : 0);
+	return 0;
+}
+
 /* "start", "end"; "now" and "now-5m", of which a recording knows no later moment than its end. */
 static int parse_word(struct report_time *time, const char *text)
 {
 	if (!strncmp(text, "now-", 4))
 		return parse_relative(time, text + 3);
+	if (!strcmp(text, "today") || !strcmp(text, "yesterday"))
+		return parse_day(time, *text == 'y');
 	if (strcmp(text, "start") != 0 && strcmp(text, "end") != 0 && strcmp(text, "now") != 0)
 		return -EINVAL;
 	time->kind = *text == 's' ? REPORT_TIME_SINCE_BEGIN : REPORT_TIME_BEFORE_END;

@@ -33,7 +33,8 @@ struct report_time {
 /*
  * "+10", "10s", "1m30s", "2h": since the beginning; "-10s": before the end; "15:04", "15:04:05":
  * on the recording's day; "2026-11-21T15:04", "2026-11-21 15:04:05.5", "...Z", "...+01:00",
- * "@1764000000": then (without a zone, UTC, as in reports). Returns 0 or -EINVAL.
+ * "@1764000000": then (without a zone, UTC, as in reports); "2026-11-21", "today", "yesterday":
+ * when that day begins, UTC. Returns 0 or -EINVAL.
  */
 int report_time_parse(struct report_time *time, const char *text);
 

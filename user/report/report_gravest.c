@@ -119,24 +119,24 @@ const struct finding *report_gravest(const struct report *report, bool notes,
 	return found;
 }
 
-/* The same among failures: those that ended well come last. */
-static int rank_of_oom(const struct analysis_oom *oom)
-{
-	const struct finding finding = { .rule = FINDING_OOM,
-					 .outcome = oom->request.outcome,
-					 .too_large = oom->cause == OOM_TOO_LARGE };
-
-	return 6 * rank_of(&finding) + gravity_of_oom(&finding);
-}
-
+/* The same among failures: what a report begins with is what it shows the moment of. */
 size_t report_gravest_oom(const struct report_recording *recording)
 {
-	size_t found = 0, i;
+	const struct finding *found = NULL;
+	const struct analysis_oom *ooms;
+	size_t count, i;
 
 	if (report_is_for_oom(recording))
 		return newest_oom(recording);
-	for (i = 1; i < recording->ooms_count; i++)
-		if (rank_of_oom(recording->ooms[i]) < rank_of_oom(recording->ooms[found]))
-			found = i;
-	return found;
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding->rule == FINDING_OOM && (!found || is_graver(finding, found)))
+			found = finding;
+	}
+	ooms = analysis_ooms(recording->analysis, &count);
+	for (i = 0; found && i < recording->ooms_count; i++)
+		if (found->oom < count && recording->ooms[i] == &ooms[found->oom])
+			return i;
+	return 0;
 }

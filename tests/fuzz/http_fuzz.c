@@ -102,13 +102,26 @@ static const union MHD_ConnectionInfo *get_connection_info(struct MHD_Connection
 static const char *lookup(struct MHD_Connection *connection, enum MHD_ValueKind kind,
 			  const char *key)
 {
+	fuzz_check(kind == MHD_HEADER_KIND);
+	return connection->headers[strcmp(key, "Accept") != 0];
+}
+
+static int get_values(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+		      MHD_KeyValueIterator iterator, void *context)
+{
+	static const char *const names[] = { "from", "to", "by" };
+	int count = 0;
 	size_t i;
 
-	if (kind == MHD_HEADER_KIND)
-		return connection->headers[strcmp(key, "Accept") != 0];
-	for (i = 0; strcmp(request_arguments[i], key) != 0; i++)
-		;
-	return connection->arguments[i];
+	fuzz_check(kind == MHD_GET_ARGUMENT_KIND);
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!connection->arguments[i])
+			continue;
+		count++;
+		if (iterator(context, kind, names[i], connection->arguments[i]) != MHD_YES)
+			break;
+	}
+	return count;
 }
 
 static struct MHD_Response *add_response(void)
@@ -261,6 +274,7 @@ static const struct http_library model = {
 	.suspend_connection = suspend,
 	.resume_connection = resume,
 	.lookup_connection_value = lookup,
+	.get_connection_values = get_values,
 	.create_response_from_buffer = create_from_buffer,
 	.create_response_from_fd = create_from_fd,
 	.add_response_header = add_header,

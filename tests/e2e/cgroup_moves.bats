@@ -3,29 +3,9 @@
 # Processes that are moved into a cgroup, or out of it, while those in it are traced.
 
 load helpers
+load cgroups
 
 bats_require_minimum_version 1.5.0
-
-# Makes one in that hierarchy ("" where version 2 has them all): sets GROUP and OUTSIDE.
-group_make() {
-	OUTSIDE=/sys/fs/cgroup${1:+/$1}
-	[ -e "$OUTSIDE/cgroup.procs" ] || return 1
-	GROUP=$OUTSIDE/memscope-test-$$-$RANDOM
-	mkdir "$GROUP"
-}
-
-# One of each kind: the kernel side can tell who is in one of version 2 alone.
-hierarchies() {
-	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-		echo /
-	else
-		echo pids unified
-	fi
-}
-
-move() {
-	echo "$1" > "$2/cgroup.procs"
-}
 
 # The puppet, with CUDA in it; sets MOVED, as the other forgets who it was.
 moved_start() {
@@ -57,7 +37,6 @@ of_puppet() {
 		puppet_end
 		sleep 0.3
 		trace_stop
-		rmdir "$GROUP"
 		assert_equal "$(of_puppet)" "[true,1,1]"
 		assert_equal "$(summary .left_cgroup)" '{"processes":0,"pids":[]}'
 		rm events.jsonl trace.err puppet.in puppet.out
@@ -82,7 +61,6 @@ of_puppet() {
 	puppet_end
 	sleep 0.3
 	trace_stop
-	rmdir "$GROUP"
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }
 
@@ -117,7 +95,6 @@ of_puppet() {
 	"$WORKLOADS/calls" 5
 	sleep 0.3
 	trace_stop
-	rmdir "$GROUP"
 	assert_equal "$(summary '[.processes[] | .was_running, .spaces[0].allocs]')" "[false,3,false,3,false,4,true,1]"
 }
 
@@ -141,7 +118,6 @@ of_puppet() {
 		tool_wait record RECORD_PID
 		trace_stop
 		puppet_end
-		rmdir "$GROUP"
 		assert_equal "$(of_puppet)" "[true,2,1]"
 		assert_equal "$(summary .left_cgroup)" "{\"processes\":1,\"pids\":[$MOVED]}"
 		summary . > event.json
@@ -161,49 +137,30 @@ of_puppet() {
 	[ -n "$GROUP" ] || skip "cgroups cannot be made here"
 }
 
-# More than are remembered one by one.
-@test "--cgroup: many that are moved while the tool cannot look are found" {
-	local pids=() i
+# More than are remembered one by one, while the tool cannot look: they are found.
+many_are_moved() {
+	local i
 
-	group_make "$(hierarchies | cut -d ' ' -f 1 | tr -d /)" || skip "cgroups cannot be made here"
-	moved_start
-	for ((i = 0; i < 80; i++)); do
-		sleep 60 3>&- 8>&- 9<&- &
-		pids+=($!)
-	done
-	trace_start -v --cgroup "$GROUP"
 	kill -STOP "$TRACE_PID"
-	for i in "${pids[@]}" "$MOVED"; do
+	sleepers_start 80
+	for i in $SLEEPERS "$MOVED"; do
 		move "$i" "$GROUP"
 	done
 	kill -CONT "$TRACE_PID"
 	is_traced
 	puppet alloc 4096
 	puppet_end
-	kill "${pids[@]}"
+	sleepers_end
 	sleep 0.3
 	trace_stop
-	wait
-	rmdir "$GROUP"
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }
 
-# A cgroup as docker has it, of a container that runs: sets GROUP, OUTSIDE and ID, and KEEPER, which is in it.
-container_make() {
-	ID=$(printf '%08x' $$ $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM $RANDOM)
-	group_make "$(hierarchies | cut -d ' ' -f 1 | tr -d /)" || return 1
-	PARENT=$GROUP
-	GROUP=$PARENT/docker/$ID
-	mkdir -p "$GROUP"
-	sleep 1000 3>&- 8>&- 9<&- &
-	KEEPER=$!
-	move "$KEEPER" "$GROUP"
-}
-
-container_end() {
-	kill "$KEEPER"
-	wait "$KEEPER" || true
-	rmdir "$GROUP" "$PARENT/docker" "$PARENT"
+@test "--cgroup: many that are moved while the tool cannot look are found" {
+	group_make_any || skip "cgroups cannot be made here"
+	moved_start
+	trace_start -v --cgroup "$GROUP"
+	many_are_moved
 }
 
 of_recorded() {
@@ -228,7 +185,6 @@ of_recorded() {
 	sleep 0.3
 	kill -INT "$RECORD_PID"
 	tool_wait record RECORD_PID
-	container_end
 	assert_equal "$(of_recorded)" "[true,1,1]"
 	assert_equal "$(jq -c '.recordings[0].lost.left_cgroup' report.json)" '{"processes":0,"pids":[]}'
 }
@@ -249,7 +205,6 @@ of_recorded() {
 	kill -INT "$RECORD_PID"
 	tool_wait record RECORD_PID
 	puppet_end
-	container_end
 	assert_equal "$(of_recorded)" "[true,2,1]"
 	assert_equal "$(jq -c '.recordings[0].lost.left_cgroup' report.json)" "{\"processes\":1,\"pids\":[$MOVED]}"
 	grep "warning: 1 process left what was chosen while it was traced, and was traced on all the same (pid $MOVED)" \
@@ -258,31 +213,11 @@ of_recorded() {
 	grep -q "since when puppet ($MOVED) was outside of what was chosen: left while recorded" report.txt
 }
 
-# More than are remembered one by one.
 @test "trace --container: many that are moved while the tool cannot look are found" {
-	local pids=() i
-
 	container_make || skip "cgroups cannot be made here"
 	moved_start
-	for ((i = 0; i < 80; i++)); do
-		sleep 60 3>&- 8>&- 9<&- &
-		pids+=($!)
-	done
 	trace_start --container "$ID"
 	puppet alloc 4096
 	wait_for 'grep -q "process $MOVED is not traced" trace.err'
-	kill -STOP "$TRACE_PID"
-	for i in "${pids[@]}" "$MOVED"; do
-		move "$i" "$GROUP"
-	done
-	kill -CONT "$TRACE_PID"
-	is_traced
-	puppet alloc 4096
-	puppet_end
-	kill "${pids[@]}"
-	sleep 0.3
-	trace_stop
-	wait "${pids[@]}" || true
-	container_end
-	assert_equal "$(of_puppet)" "[true,1,0]"
+	many_are_moved
 }

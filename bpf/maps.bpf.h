@@ -37,6 +37,9 @@ __u32 has_losses = 0;
 /* How many MS_TYPE_MOVED found no room in the ring. */
 __u32 lost_moves = 0;
 
+/* Whether it is also wanted of processes that are not known here. */
+__u32 moves_of_all = 0;
+
 /* How often a launch was counted that was not like any before. */
 __u64 launch_keys = 0;
 

@@ -113,6 +113,8 @@ static __always_inline void process_moved(struct task_struct *task)
 {
 	struct ms_event record = {};
 
+	if (!moves_of_all && !target_flags(task->tgid))
+		return;
 	event_init(&record, MS_TYPE_MOVED, sizeof(record), start_of(task), bpf_ktime_get_ns());
 	record.pid = record.tid = task->tgid;
 	if (ring_output(false, &record, sizeof(record), BPF_RB_FORCE_WAKEUP))

@@ -46,6 +46,19 @@ static void show_process(struct pipeline *pipeline, const struct event *event)
 	}
 }
 
+static void show_identity(struct pipeline *pipeline, const struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < pipeline->sinks_count; i++) {
+		struct sink *sink = pipeline->sinks[i];
+
+		if (sink->identity)
+			remember_error(pipeline,
+				       sink->identity(sink, event, &pipeline->state.change));
+	}
+}
+
 static void show_sample(struct pipeline *pipeline, const struct event *event)
 {
 	size_t i;
@@ -143,6 +156,8 @@ static int apply(struct pipeline *pipeline, const struct event *event)
 		show_call(pipeline, event);
 	} else if (event->process && !change->repeated) {
 		show_process(pipeline, event);
+	} else if (event->identity) {
+		show_identity(pipeline, event);
 	} else if (event->sample) {
 		show_sample(pipeline, event);
 	}

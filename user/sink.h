@@ -34,6 +34,8 @@ struct sink {
 	int (*call)(struct sink *sink, const struct event *event, const struct change *change);
 	/* A process begins to be traced, forks, executes a program or ends. */
 	int (*process)(struct sink *sink, const struct event *event, const struct change *change);
+	/* Who a process is: it has been learnt, or the process is somebody else's from now on. */
+	int (*identity)(struct sink *sink, const struct event *event, const struct change *change);
 	/* A sample: of a process or, if the change has none, of the machine. */
 	int (*sample)(struct sink *sink, const struct event *event, const struct change *change);
 	/*

@@ -14,6 +14,7 @@
 
 static const struct policy_subject training = {
 	.comm = "python3",
+	.title = "ray::Trainer",
 	.user = "alice",
 	.uid = "1000",
 	.cgroup = "/kubepods.slice/pod7/cri-containerd-abc.scope",
@@ -22,7 +23,7 @@ static const struct policy_subject training = {
 	.namespace = "ml-training",
 };
 
-static const struct policy_subject unknown = { "x", "", "", "", "", "", "" };
+static const struct policy_subject unknown = { "x", "", "", "", "", "", "", "" };
 
 static bool is_denied(const char *allow, const char *deny, const struct policy_subject *subject)
 {
@@ -40,20 +41,14 @@ static bool is_denied(const char *allow, const char *deny, const struct policy_s
 static void rules_are_about_what_they_say(void **state)
 {
 	static const char *const yes[] = {
-		"comm=python3",
-		"comm=py*",
-		"user=alice",
-		"user=1000",
-		"cgroup=/kubepods*",
-		"cgroup=*/pod7/*",
-		"container=abcdef*",
-		"container=abcdef012345",
-		"container=c?da",
-		"namespace=ml-*",
-		"comm=other, user=alice",
+		"comm=python3",     "comm=py*",          "comm=ray::Tr*",
+		"user=alice",       "user=1000",         "cgroup=/kubepods*",
+		"cgroup=*/pod7/*",  "container=abcdef*", "container=abcdef012345",
+		"container=c?da",   "namespace=ml-*",    "comm=other, user=alice",
 		" comm = pytho?3 ",
 	};
 	static const char *const no[] = { "comm=python",
+					  "comm=ray::Train",
 					  "user=100",
 					  "cgroup=pod7",
 					  "container=b*",
@@ -73,6 +68,25 @@ static void rules_are_about_what_they_say(void **state)
 		assert_false(is_denied(NULL, no[i], &training));
 		assert_true(is_denied(no[i], NULL, &training));
 	}
+}
+
+static bool is_about_places(const char *allow, const char *deny)
+{
+	static struct policy policy;
+
+	policy = (struct policy){ 0 };
+	assert_null(policy_parse(&policy.allow, allow));
+	assert_null(policy_parse(&policy.deny, deny));
+	return policy_is_about_places(&policy);
+}
+
+static void some_rules_are_about_places(void **state)
+{
+	(void)state;
+	assert_false(is_about_places("comm=a,user=b", "user=c"));
+	assert_true(is_about_places("comm=a,cgroup=b", "user=c"));
+	assert_true(is_about_places("comm=a", "container=c"));
+	assert_true(is_about_places("namespace=a", "user=c"));
 }
 
 static void a_denial_comes_first(void **state)
@@ -203,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_are_about_what_they_say),
+		cmocka_unit_test(some_rules_are_about_places),
 		cmocka_unit_test(a_denial_comes_first),
 		cmocka_unit_test(what_is_traced_is_said),
 		cmocka_unit_test(what_is_not_known_is_in_no_rule),

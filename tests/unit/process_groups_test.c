@@ -18,6 +18,11 @@ static void allocate(uint32_t pid, uint64_t mib)
 	add(of(pid, alloc("cuMemAlloc_v2", (uint64_t)pid << 24, mib * MIB)));
 }
 
+static void allocate_more(uint32_t pid, uint64_t mib)
+{
+	add(of(pid, alloc("cuMemAlloc_v2", (uint64_t)pid << 24 | MIB, mib * MIB)));
+}
+
 static void release_of(uint32_t pid)
 {
 	add(of(pid, record_free_begin((uint64_t)pid << 24)));
@@ -132,6 +137,63 @@ static void test_known_later(void **state)
 	done(&reader);
 }
 
+static void be_in(uint32_t pid, const char *container)
+{
+	char texts[32] = "container";
+	const size_t length = strlen(container);
+
+	memcpy(texts + sizeof("container"), container, length + 1);
+	add(of(pid, record_identity_of(texts, sizeof("container") + length + 1)));
+}
+
+/* Each has what it held while it was there. */
+static void test_moved(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	begin();
+	be_in(1, "a");
+	be_in(2, "a");
+	be_in(3, "a");
+	be_in(3, "c"); /* before it held anything: it was never of a's */
+	allocate(1, 10);
+	allocate(2, 1);
+	allocate(3, 2);
+	be_in(1, "b");
+	allocate_more(1, 5);
+	release_of(1);
+	be_in(1, "a");
+	be_in(1, "b");
+	reader = by(PROCESS_GROUPS_CONTAINER);
+	assert_int_equal(reader.report.recordings[0]->groups.count, 3);
+	assert_group(&reader, 0, "b", 1, 5, 15);
+	assert_int_equal(group_at(&reader, 0)->running, 1);
+	assert_group(&reader, 1, "a", 2, 1, 11);
+	assert_int_equal(group_at(&reader, 1)->running, 1);
+	assert_group(&reader, 2, "c", 1, 2, 2);
+	done(&reader);
+}
+
+/* What a program held that executes another one was its own. */
+static void test_executed(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	begin();
+	add(of(1, record_process(MS_TYPE_ATTACH, "first", 0)));
+	allocate(1, 10);
+	add(of(1, record_identity("script\0next.py\0exe\0/bin/second")));
+	add(of(1, record_process(MS_TYPE_EXEC, "second", 0)));
+	allocate(1, 3);
+	reader = by(PROCESS_GROUPS_COMM);
+	assert_int_equal(reader.report.recordings[0]->groups.count, 2);
+	assert_group(&reader, 0, "first", 1, 0, 10);
+	assert_group(&reader, 1, "second next.py", 1, 3, 3);
+	done(&reader);
+}
+
 static void test_table(void **state)
 {
 	struct report_reader reader;
@@ -235,6 +297,8 @@ int main(void)
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_known_later),
+		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_executed),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_nothing_unasked),
 		cmocka_unit_test(test_too_many),

@@ -28,6 +28,8 @@
  *   share PATH     all of the file, to execute, in a mapping that others could write to
  *   hook           cuMemGetInfo_v2, by a copy of its first byte (a push) and a jump to the second,
  *                  as whoever has hooked it does (x86-64)
+ *   title PATH     what is in that file becomes the process's title, as by setproctitle: instead of
+ *                  its arguments and its environment
  *   exit CODE
  */
 #include <dlfcn.h>
@@ -332,6 +334,47 @@ static int call_copied(void)
 	return ((info_function *)code)(&free_bytes, &total_bytes);
 }
 
+/* Its variables are then somewhere else, where they can still be asked for. */
+static char *free_environment(char **argv)
+{
+	char *end = argv[0] + strlen(argv[0]) + 1;
+	size_t count = 0, i;
+	char **copy;
+
+	for (i = 1; argv[i]; i++)
+		end = argv[i] + strlen(argv[i]) + 1;
+	while (environ[count])
+		count++;
+	copy = calloc(count + 1, sizeof(*copy));
+	for (i = 0; copy && i < count; i++) {
+		end = environ[i] + strlen(environ[i]) + 1;
+		copy[i] = strdup(environ[i]);
+	}
+	environ = copy;
+	return end;
+}
+
+static int set_title(char **argv, const char *path)
+{
+	static char *end;
+	static char title[8192];
+	int fd = open(path, O_RDONLY);
+	ssize_t length = fd < 0 ? -1 : read(fd, title, sizeof(title) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (length < 0)
+		return -1;
+	title[length] = '\0';
+	if (!end)
+		end = free_environment(argv);
+	memset(argv[0], 0, (size_t)(end - argv[0]));
+	if (length >= end - argv[0])
+		length = end - argv[0] - 1;
+	memcpy(argv[0], title, (size_t)length);
+	return prctl(PR_SET_NAME, title, 0, 0, 0);
+}
+
 static int obey(char **argv, const char *word, const char *rest)
 {
 	long number = atol(rest);
@@ -382,6 +425,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return map_file(rest, MAP_SHARED);
 	if (!strcmp(word, "hook"))
 		return call_copied();
+	if (!strcmp(word, "title"))
+		return set_title(argv, rest);
 	if (!strcmp(word, "exit"))
 		exit(number);
 	return -1;

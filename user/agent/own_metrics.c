@@ -12,6 +12,7 @@
 	X(PROCESSES, "memscope_agent_processes", "gauge", "", "Traced processes that live") \
 	X(LATE, "memscope_agent_late_processes", "gauge", "", "Those of them that had CUDA loaded before they were attached to, and may hold more than was seen") \
 	X(DENIED, "memscope_agent_denied_processes", "gauge", "", "Processes that use CUDA, live and are not traced because the configuration (allow, deny) says so, as far as it has been asked for them") \
+	X(MOVED, "memscope_agent_moved_processes", "counter", "", "Processes that were moved to another cgroup, to where the configuration denies them (to: denied), or no longer does so (to: traced)") \
 	X(START, "memscope_agent_start_time_seconds", "gauge", "seconds", "When the agent began, since 1970") \
 	X(CPU, "memscope_agent_cpu_seconds", "counter", "seconds", "CPU time of the agent, by its process") \
 	X(RESIDENT, "memscope_agent_resident_memory_bytes", "gauge", "bytes", "Resident memory of the agent, by its process") \
@@ -245,6 +246,8 @@ struct metrics *own_metrics_make(const struct own_numbers *numbers, const char *
 	metrics_add(metrics, FAMILY_PROCESSES, numbers->processes);
 	metrics_add(metrics, FAMILY_LATE, numbers->late_processes);
 	metrics_add(metrics, FAMILY_DENIED, numbers->denied);
+	add(metrics, FAMILY_MOVED, "to", "denied", numbers->moved.denied);
+	add(metrics, FAMILY_MOVED, "to", "traced", numbers->moved.admitted);
 	metrics_add(metrics, FAMILY_START, numbers->start_ns);
 	add_cost(metrics, numbers);
 	add_clients(metrics, numbers);

@@ -14,6 +14,7 @@
 #include "agent/costs.h"
 #include "agent/history_feed.h"
 #include "agent/push_feed.h"
+#include "capture/live.h"
 #include "export/metrics.h"
 #include "ledger/stack_upkeep.h"
 #include "ledger/state.h"
@@ -25,6 +26,7 @@ struct own_numbers {
 	uint64_t processes;      /* traced, and alive */
 	uint64_t late_processes; /* those of them that may hold more than was seen */
 	uint64_t denied;         /* not traced, as the policy says, and alive */
+	struct live_moved moved; /* as the policy says of their cgroups: so many so far */
 	uint64_t start_ns;       /* since 1970 */
 	struct summary_cost cost;
 	struct stack_upkeep stacks;

@@ -423,6 +423,9 @@ static int open_sources(struct live *live)
 		err = live_limits_open(live);
 	if (!err)
 		err = live_kernel_log_open(live);
+	if (!err)
+		err = live_titles_open(live);
+	live_moves_open(live);
 	return err ? err : loop_add_check(live->loop, check, live);
 }
 
@@ -483,7 +486,8 @@ static int open_programs(struct live *live)
 	live->in_files = live_wants_files(live, strategy);
 	if (live->in_files && scope_is_open(&live->options.scope))
 		options.admits = live->options.scope.all ? MS_ADMITS_ALL : MS_ADMITS_CGROUP;
-	options.moves = live_wants_moves(live);
+	/* Not where the kernel has no cgroups. */
+	options.moves = !access("/proc/self/cgroup", F_OK);
 	options.cgroup_fd = live->cgroup_fd;
 	log_debug("attach strategy: %s", strategy_name(strategy));
 	err = programs_open(&live->programs, &options);
@@ -579,6 +583,7 @@ void live_close(struct live *live)
 	live_gpu_close(live);
 	live_markers_close(live);
 	programs_close(live->programs);
+	live_titles_close(live);
 	live_host_close(live);
 	live_limits_close(live);
 	live_devices_close(live);

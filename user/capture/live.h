@@ -149,6 +149,12 @@ size_t live_missed(const struct live *live);
 /* How many processes that live the policy denies, as far as it has been asked for them. */
 size_t live_denied(const struct live *live);
 
+/* How many processes were moved to where the policy denies them, or no longer does so. */
+struct live_moved {
+	uint64_t denied, admitted;
+};
+struct live_moved live_moved(const struct live *live);
+
 /*
  * From now on, another policy holds (NULL: none), which outlives the capture: who it denies is
  * traced no more, and seen to end now; who was denied is traced, as one that was running.

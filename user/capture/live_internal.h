@@ -54,6 +54,7 @@ struct live_moves {
 	bool any;      /* more than that have been moved */
 	uint32_t lost; /* records of them, so far */
 	struct cgroup_leavers left;
+	struct live_moved moved;
 };
 
 /* Files of NVIDIA's driver: live_driver_files.c. */
@@ -85,12 +86,15 @@ struct live {
 	struct kernel_names *kernel_names;   /* NULL: they are not wanted */
 	struct process_losses losses;
 	struct identity_maker identities;
+	struct loop_source *titles_timer;
+	size_t titles_turn; /* of the targets */
 	struct pythons pythons;
 	uint64_t losses_ns;  /* when they were last looked at */
 	bool in_files;       /* probes are put there if they can be */
 	uint64_t bystanders; /* calls, as of `bystanders_ns` */
 	uint64_t bystanders_ns;
-	struct map denied; /* pid -> see live_scope.c */
+	struct map denied;    /* pid -> see live_scope.c */
+	struct map denied_as; /* pid -> hash of its name when it was last asked for */
 	struct live_answer answers[LIVE_ANSWERS];
 	uint64_t dropped;          /* calls of those, which the kernel side has counted */
 	int cgroup_fd;             /* of the scope's, for the kernel side; negative: none */
@@ -200,11 +204,11 @@ void live_warn_untraced_before(struct live *live);
 void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping *mapping);
 
 /*
- * live_moves.c: a process has been moved to another cgroup. wants: whether that matters to who is
- * traced. take: returns live->err. look: at those
- * of which it has heard, which may be let in unless the capture is stopping.
+ * live_moves.c: a process has been moved to another cgroup. open: once the programs are loaded, and
+ * when there is another policy. take: returns live->err. look: at those of which it has heard,
+ * which may be let in unless the capture is stopping.
  */
-bool live_wants_moves(const struct live *live);
+void live_moves_open(struct live *live);
 int live_moves_take(struct live *live, const struct ms_event *move);
 void live_moves_look(struct live *live);
 
@@ -300,6 +304,16 @@ int live_feed_attach(struct live *live, struct target *target);
 /* Who the process is, ahead of the record that says what it does. */
 int live_feed_identity(struct live *live, const struct ms_event *next);
 
+/*
+ * Now and then, some of the targets are asked for their names: the titles of those with another one
+ * are looked at. open returns 0 or -errno.
+ */
+int live_titles_open(struct live *live);
+void live_titles_close(struct live *live);
+
+/* It may have another title, cgroup or container since: feeds who it is by now, if so. */
+int live_renew_identity(struct live *live, struct target *target);
+
 /* What the kernel side says of who a process is: it is fed if nothing was known of a target. */
 int live_take_who(struct live *live, const struct ms_who *record, size_t length);
 
@@ -338,6 +352,8 @@ bool live_denies_program(struct live *live, const struct target *target);
 void live_deny_targets(struct live *live);
 /* A record that it has ended; how is not known. */
 void live_feed_exit(struct live *live, pid_t pid, uint64_t start_ns);
+/* A target that the policy denies by now: for who sees the records, it ends here. */
+void live_let_go_denied(struct live *live, struct target *target);
 /* Whether it is known that the policy denies the process with that pid. */
 bool live_is_denied(const struct live *live, pid_t pid);
 /*

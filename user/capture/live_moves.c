@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Processes that are moved from one cgroup to another while those of one are traced, or of one
- * container, pod or namespace. One that is moved there is traced from then on, as one that was
- * running. One that leaves stays a target, so that what becomes of its memory is seen, and is told
- * of.
+ * Processes that are moved from one cgroup to another: who they are is recorded anew. While those
+ * of one cgroup are traced, or of one container, pod or namespace, one that is moved there is
+ * traced from then on, as one that was running. One that leaves stays a target, so that what
+ * becomes of its memory is seen, and is told of. A policy is asked again: who it denies now is a
+ * target no more.
  */
 #include "base/log.h"
 #include "capture/live_internal.h"
 #include "capture/targets/scope.h"
 
-bool live_wants_moves(const struct live *live)
+/* Whether targets were chosen by where they are. */
+static bool chooses_places(const struct live *live)
 {
 	const struct process_selection *selection = live->options.scope.selection;
 
 	return live->options.scope.cgroup ||
 	       (selection && (selection->cgroup || selection->container || selection->pod ||
 			      selection->namespace));
+}
+
+void live_moves_open(struct live *live)
+{
+	const struct policy *policy = live->options.scope.policy;
+
+	programs_want_all_moves(live->programs,
+				chooses_places(live) || (policy && policy_is_about_places(policy)));
 }
 
 int live_moves_take(struct live *live, const struct ms_event *move)
@@ -30,16 +40,38 @@ int live_moves_take(struct live *live, const struct ms_event *move)
 	return live->err;
 }
 
-/* With -f, children are traced in whichever cgroup they are. */
-static void look_at_target(struct live *live, struct target *target)
+/* Returns whether it is a target no more. */
+static bool is_denied_there(struct live *live, struct target *target)
 {
-	if (target->left || target->named || live->options.follow || !live_has_left(live, target) ||
-	    target_is_gone(target))
+	if (!live->options.scope.policy || target->named || target_is_gone(target) ||
+	    !live_denies(live, target->pid, target->start_ns))
+		return false;
+	log_info("process %d (%s) has been moved to where it is denied: it is traced no more, and"
+		 " shown as ended",
+		 target->pid, target->comm);
+	live->moves.moved.denied++;
+	live_let_go_denied(live, target);
+	return true;
+}
+
+/* With -f, children are traced in whichever cgroup they are. */
+static void look_whether_left(struct live *live, struct target *target)
+{
+	if (!chooses_places(live) || target->left || target->named || live->options.follow ||
+	    !live_has_left(live, target) || target_is_gone(target))
 		return;
 	log_debug("process %d (%s) has left what was chosen: it is traced on", target->pid,
 		  target->comm);
 	target->left = true;
 	cgroup_leavers_add(&live->moves.left, (uint32_t)target->pid);
+}
+
+static void look_at_target(struct live *live, struct target *target)
+{
+	if (is_denied_there(live, target))
+		return;
+	look_whether_left(live, target);
+	live_renew_identity(live, target);
 }
 
 static void look_at(struct live *live, pid_t pid)
@@ -56,7 +88,7 @@ static void look_at_all(struct live *live)
 {
 	size_t i;
 
-	for (i = 0; i < live->targets.count; i++)
+	for (i = live->targets.count; i-- > 0;)
 		look_at_target(live, live->targets.targets[i]);
 	if (!live->stopping)
 		live_search_all_moved(live);
@@ -77,7 +109,12 @@ void live_moves_look(struct live *live)
 	look_at_all(live);
 }
 
+struct live_moved live_moved(const struct live *live)
+{
+	return live->moves.moved;
+}
+
 const struct cgroup_leavers *live_cgroup_leavers(const struct live *live)
 {
-	return live_wants_moves(live) ? &live->moves.left : NULL;
+	return chooses_places(live) ? &live->moves.left : NULL;
 }

@@ -49,6 +49,21 @@ size_t live_denied(const struct live *live)
 	return live->denied.count;
 }
 
+static uint64_t hash_of(const char *comm)
+{
+	uint64_t hash = 0;
+
+	while (*comm)
+		hash = map_hash(map_secret(), hash ^ (unsigned char)*comm++);
+	return hash;
+}
+
+static void forget_denied(struct live *live, pid_t pid)
+{
+	map_remove(&live->denied, (uint64_t)pid);
+	map_remove(&live->denied_as, (uint64_t)pid);
+}
+
 static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 {
 	struct proc_info info;
@@ -59,6 +74,8 @@ static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 	/* Its end would not be noticed any more, and another process get its pid. */
 	if (proc_read(pid, &info) || info.zombie || info.start_ns != start_ns)
 		programs_set_target(live->programs, pid, 0);
+	else
+		map_set(&live->denied_as, (uint64_t)pid, hash_of(info.comm));
 }
 
 static int ask_policy(struct live *live, pid_t pid, uint64_t start_ns, bool *denied)
@@ -261,7 +278,7 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 	const uint64_t before = *map_get(&live->denied, event->pid);
 	const pid_t pid = (pid_t)event->pid;
 
-	map_remove(&live->denied, event->pid);
+	forget_denied(live, pid);
 	if (before & SHOWN_ENDED || live_denies(live, pid, event->start_ns)) {
 		map_set(&live->denied, event->pid, before);
 		return;
@@ -309,30 +326,8 @@ bool live_drops(struct live *live, const struct ms_event *event)
 		denied_executed(live, event);
 	if (event->type != MS_TYPE_EXIT)
 		return true;
-	map_remove(&live->denied, event->pid);
+	forget_denied(live, (pid_t)event->pid);
 	return !was_target;
-}
-
-/* Only the kernel side's records say that they have ended, and a record can be lost. */
-void live_look_at_denied(struct live *live)
-{
-	struct proc_info info;
-	size_t i;
-
-	for (i = 0; i < live->denied.capacity; i++) {
-		const pid_t pid =
-			map_is_used(&live->denied, i) ? (pid_t)map_key_at(&live->denied, i) : 0;
-		const uint64_t denied = pid ? live->denied.slots[i].value : 0;
-
-		if (!pid || (!proc_read(pid, &info) && info.start_ns == began_of(denied)))
-			continue;
-		/* Another one, which has the pid by now, has not been asked for yet. */
-		map_remove(&live->denied, (uint64_t)pid);
-		programs_set_target(live->programs, pid, 0);
-		if (denied & WAS_TARGET)
-			live_feed_exit(live, pid, began_of(denied));
-		i--; /* another entry may have moved here */
-	}
 }
 
 static void ask_denied_again(struct live *live)
@@ -351,6 +346,7 @@ static void ask_denied_again(struct live *live)
 			map_set(&live->denied, (uint64_t)pid, value);
 			continue;
 		}
+		map_remove(&live->denied_as, (uint64_t)pid);
 		programs_set_target(live->programs, pid, 0);
 		trace_again(live, pid, began_of(value), 0);
 	}
@@ -361,6 +357,7 @@ void live_set_policy(struct live *live, const struct policy *policy)
 {
 	live_drain_all(live);
 	live->options.scope.policy = policy;
+	live_moves_open(live);
 	memset(live->answers, 0, sizeof(live->answers));
 	ask_denied_again(live);
 	if (policy)
@@ -384,7 +381,7 @@ static struct target *admit(struct live *live, pid_t pid, uint64_t mapped_ns, bo
 	if (may_be_denied && live_denies(live, pid, info.start_ns)) {
 		/* The kernel side has not seen it: it does not say that it has ended. */
 		if (proc_read(pid, &info))
-			map_remove(&live->denied, (uint64_t)pid);
+			forget_denied(live, pid);
 		return NULL;
 	}
 	err = live_add_target(live,
@@ -474,19 +471,36 @@ static void trace_moved(struct live *live, pid_t pid)
 		log_warning("process %d is not traced: %s", pid, strerror(-err));
 }
 
-static void ask_moved_again(struct live *live, pid_t pid, uint64_t value)
+/*
+ * It is in another cgroup or has another name, and may be denied no more. Returns whether it is
+ * not. One that has been shown as ended stays denied.
+ */
+static bool ask_again(struct live *live, pid_t pid, uint64_t value)
 {
 	struct proc_info info;
 
 	if (value & SHOWN_ENDED || proc_read(pid, &info) || info.start_ns != began_of(value))
-		return;
-	map_remove(&live->denied, (uint64_t)pid);
-	if (live_denies(live, pid, info.start_ns))
+		return false;
+	forget_denied(live, pid);
+	if (live_denies(live, pid, info.start_ns)) {
 		map_set(&live->denied, (uint64_t)pid, value);
-	else if (value & WAS_TARGET)
+		return false;
+	}
+	if (value & WAS_TARGET)
 		trace_again(live, pid, info.start_ns, 0);
 	else
 		trace_moved(live, pid);
+	return true;
+}
+
+static void ask_moved_again(struct live *live, pid_t pid, uint64_t value)
+{
+	if (!ask_again(live, pid, value) || !live->options.scope.policy)
+		return;
+	log_info("process %d has been moved to where it is not denied: it is traced from now on;"
+		 " what it holds from before is not known",
+		 pid);
+	live->moves.moved.admitted++;
 }
 
 void live_search_moved(struct live *live, pid_t pid)
@@ -502,22 +516,55 @@ void live_search_moved(struct live *live, pid_t pid)
 		admit_child(pid, live);
 }
 
-void live_search_all_moved(struct live *live)
+/* Calls `look` for each that is denied, which may change who is. */
+static void each_denied(struct live *live, void (*look)(struct live *live, pid_t pid))
 {
 	struct map denied = live->denied;
 	size_t i;
 
-	memset(live->answers, 0, sizeof(live->answers));
 	live->denied = (struct map){ 0 };
 	for (i = 0; i < denied.capacity; i++)
 		if (map_is_used(&denied, i))
 			map_set(&live->denied, map_key_at(&denied, i), denied.slots[i].value);
-	/* Each may have the rings read, which changes who is denied. */
+	/* Each may have the rings read. */
 	for (i = 0; i < denied.capacity; i++)
 		if (map_is_used(&denied, i) && map_get(&live->denied, map_key_at(&denied, i)))
-			live_search_moved(live, (pid_t)map_key_at(&denied, i));
+			look(live, (pid_t)map_key_at(&denied, i));
 	map_fini(&denied);
+}
+
+void live_search_all_moved(struct live *live)
+{
+	memset(live->answers, 0, sizeof(live->answers));
+	each_denied(live, live_search_moved);
 	live_search_scope(live);
+}
+
+/* Only the kernel side's records say that it has ended, and a record can be lost. */
+static void look_at_denied(struct live *live, pid_t pid)
+{
+	const uint64_t value = *map_get(&live->denied, (uint64_t)pid);
+	const uint64_t *name = map_get(&live->denied_as, (uint64_t)pid);
+	struct proc_info info;
+
+	if (!proc_read(pid, &info) && info.start_ns == began_of(value)) {
+		if (live->options.scope.policy && name && *name != hash_of(info.comm) &&
+		    ask_again(live, pid, value))
+			log_info("process %d (%s) has another name and is not denied: it is traced"
+				 " from now on; what it holds from before is not known",
+				 pid, info.comm);
+		return;
+	}
+	/* Another one, which has the pid by now, has not been asked for yet. */
+	forget_denied(live, pid);
+	programs_set_target(live->programs, pid, 0);
+	if (value & WAS_TARGET)
+		live_feed_exit(live, pid, began_of(value));
+}
+
+void live_look_at_denied(struct live *live)
+{
+	each_denied(live, look_at_denied);
 }
 
 int live_open_scope(struct live *live)
@@ -540,6 +587,7 @@ int live_open_scope(struct live *live)
 void live_close_scope(struct live *live)
 {
 	map_fini(&live->denied);
+	map_fini(&live->denied_as);
 	if (live->cgroup_fd >= 0)
 		close(live->cgroup_fd);
 }

@@ -240,6 +240,14 @@ static void let_go(struct live *live, struct target *target)
 	targets_remove(&live->targets, target);
 }
 
+void live_let_go_denied(struct live *live, struct target *target)
+{
+	live_asks_end(live, target);
+	pythons_forget(&live->pythons, target->pid);
+	live_show_ended(live, target->pid, target->start_ns);
+	let_go(live, target);
+}
+
 void live_deny_targets(struct live *live)
 {
 	size_t i;
@@ -247,12 +255,8 @@ void live_deny_targets(struct live *live)
 	for (i = live->targets.count; i-- > 0;) {
 		struct target *target = live->targets.targets[i];
 
-		if (!live_denies(live, target->pid, target->start_ns))
-			continue;
-		live_asks_end(live, target);
-		pythons_forget(&live->pythons, target->pid);
-		live_show_ended(live, target->pid, target->start_ns);
-		let_go(live, target);
+		if (live_denies(live, target->pid, target->start_ns))
+			live_let_go_denied(live, target);
 	}
 }
 

@@ -119,6 +119,7 @@ static void prepare(void *context, const struct channel_question *question)
 	own_numbers_count(own, &run->pipeline.state);
 	live_cost(run->live, &own->cost);
 	own->denied = live_denied(run->live);
+	own->moved = live_moved(run->live);
 	own->resident_bytes = self_resident_bytes();
 	own->descriptors = self_descriptors();
 	own->pause_ns = loop_longest_ns(live_loop(run->live));

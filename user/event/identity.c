@@ -135,9 +135,11 @@ void identity_name(const struct identity *identity, const char comm[MS_COMM_BYTE
 		   char name[IDENTITY_NAME_BYTES])
 {
 	const char *exe = identity->items[IDENTITY_EXE], *script = identity->items[IDENTITY_SCRIPT];
-	size_t length = append(name, 0, comm, MS_COMM_BYTES);
+	const char *title = identity->items[IDENTITY_TITLE];
+	size_t length =
+		append(name, 0, title ? title : comm, title ? IDENTITY_NAME_BYTES : MS_COMM_BYTES);
 
-	if (!script)
+	if (!script || title)
 		return;
 	/* Threads rename themselves, and an executed script names the process. */
 	if (exe && !are_alike(base_of(exe), name))

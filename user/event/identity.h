@@ -55,7 +55,8 @@ const char *identity_container(const struct identity *identity);
 
 /*
  * What to call a process: "python3 train.py" where `comm` alone would be "python3", "server" or
- * "pt_main_thread". What does not fit is left out. Bytes are as the process has chosen them.
+ * "pt_main_thread"; or by the title that it has given itself. What does not fit is left out. Bytes
+ * are as the process has chosen them.
  */
 #define IDENTITY_NAME_BYTES 64
 void identity_name(const struct identity *identity, const char comm[MS_COMM_BYTES],

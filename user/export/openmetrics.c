@@ -243,7 +243,7 @@ static void put_process_identity(struct openmetrics *export, const struct identi
 		{ "pod", IDENTITY_POD },     { "namespace", IDENTITY_NAMESPACE },
 		{ "hpc_job", IDENTITY_JOB },
 	};
-	const char *script = identity_script(identity);
+	const char *script = identity->items[IDENTITY_TITLE] ? NULL : identity_script(identity);
 	const char *container = identity_container(identity);
 	char name[IDENTITY_NAME_BYTES] = "";
 	size_t i;
@@ -264,14 +264,17 @@ static void put_process_identity(struct openmetrics *export, const struct identi
 		metrics_label(export->metrics, "container_id", identity->items[IDENTITY_CONTAINER]);
 }
 
-/* `comm` NULL: all processes. */
-static void begin_labels(struct openmetrics *export, const char *comm, uint32_t pid)
+/* `comm` NULL: all processes; of one with a title (or NULL), that counts. */
+static void begin_labels(struct openmetrics *export, const char *comm, const char *title,
+			 uint32_t pid)
 {
-	char name[MS_COMM_BYTES + 1] = "";
+	char name[IDENTITY_NAME_BYTES] = "";
 
 	metrics_begin(export->metrics);
 	metrics_label(export->metrics, "hostname", export->recording->coverage.host);
-	if (comm)
+	if (title)
+		memcpy(name, title, strnlen(title, sizeof(name) - 1));
+	else if (comm)
 		memcpy(name, comm, strnlen(comm, MS_COMM_BYTES));
 	metrics_label(export->metrics, "comm", name);
 	if (pid && export->options.label_pid)
@@ -289,7 +292,8 @@ static void add_inexact(struct openmetrics *export, const struct process *proces
 
 static void begin_process(struct openmetrics *export, const struct process *process)
 {
-	begin_labels(export, process->comm, process->pid);
+	begin_labels(export, process->comm, process->identity.known.items[IDENTITY_TITLE],
+		     process->pid);
 	put_process_identity(export, &process->identity.known);
 	metrics_keep(export->metrics);
 }
@@ -379,7 +383,8 @@ static void add_finding(struct openmetrics *export, const struct finding *findin
 	const struct process *process =
 		state_find(export->recording->state, finding->pid, finding->start_ns);
 
-	begin_labels(export, finding->comm, finding->pid);
+	begin_labels(export, finding->comm,
+		     process ? process->identity.known.items[IDENTITY_TITLE] : NULL, finding->pid);
 	if (process)
 		put_process_identity(export, &process->identity.known);
 	metrics_keep(export->metrics);
@@ -398,7 +403,7 @@ static void add_rest(struct openmetrics *export, const struct report_recording *
 	size_t i;
 
 	if (state->more_count && !report_selects(&recording->options)) {
-		begin_labels(export, "(others)", 0);
+		begin_labels(export, "(others)", NULL, 0);
 		add_inexact(export, state->more);
 		add_spaces(export, state->more);
 		add_peaks(export, state->more);
@@ -423,7 +428,7 @@ void openmetrics_add(struct openmetrics *export, const struct report_recording *
 	size_t i;
 
 	begin_recording(export, recording);
-	begin_labels(export, NULL, 0);
+	begin_labels(export, NULL, NULL, 0);
 	add_coverage(export, &recording->coverage);
 	for (i = 0; i < recording->devices_count; i++)
 		add_device(export, &recording->devices[i]);

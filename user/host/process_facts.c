@@ -199,6 +199,7 @@ void process_facts_arguments(const char *text, size_t bytes, const struct proces
 	script_find(facts->exe[0] ? facts->exe : text, text, bytes, facts->script,
 		    sizeof(facts->script));
 	facts->is_worker = script_is_worker(text, bytes);
+	title_find(text, bytes, facts->title);
 	if (!wish->line)
 		return;
 	while (bytes && !text[bytes - 1])

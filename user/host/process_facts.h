@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "host/container.h"
+#include "host/title.h"
 
 #define PROCESS_FACTS_TEXT_BYTES 1024
 #define PROCESS_FACTS_LINE_BYTES 4096
@@ -30,6 +31,7 @@ struct process_facts {
 	char exe[PROCESS_FACTS_TEXT_BYTES];    /* of a long path, its end */
 	char script[PROCESS_FACTS_TEXT_BYTES]; /* host/script.h; of a worker, its parent's */
 	bool is_worker;                        /* script_is_worker() */
+	char title[TITLE_BYTES];               /* host/title.h */
 	char cgroup[PROCESS_FACTS_TEXT_BYTES]; /* in its hierarchy; of a long one, its beginning */
 	/* In other hierarchies, without roots and that one: one a line; no path has a newline. */
 	char other_cgroups[PROCESS_FACTS_TEXT_BYTES];
@@ -68,7 +70,7 @@ void process_facts_cgroup(char *text, const struct process_facts_wish *wish,
 void process_facts_status(const char *text, struct process_facts *facts);
 
 /*
- * What an interpreter interprets, and the command line if it is wished for, from what
+ * What an interpreter interprets, a title, and the command line if it is wished for, from what
  * /proc/PID/cmdline says. The executable is known before.
  */
 void process_facts_arguments(const char *text, size_t bytes, const struct process_facts_wish *wish,

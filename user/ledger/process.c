@@ -113,7 +113,7 @@ size_t process_bytes(const struct process *process)
 	       process->nvml.places_capacity * sizeof(*process->nvml.places) +
 	       process->nvml.seen_capacity * sizeof(*process->nvml.seen) +
 	       driver_objects_bytes(&process->driver) + process_devices_bytes(&process->devices) +
-	       gpu_times_bytes(process->gpu) + process->identity.bytes +
+	       gpu_times_bytes(process->gpu) + process_identity_bytes(&process->identity) +
 	       process->exit_alike_count * sizeof(struct alike_group) +
 	       process->views_capacity * sizeof(*process->views) +
 	       tensors_bytes(&process->tensors) + nccl_bytes(&process->nccl);

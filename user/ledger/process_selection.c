@@ -122,10 +122,16 @@ bool process_selection_fits(const struct process_selection *selection,
 	       (!selection->comm || has_name(identity, comm, name, selection->comm));
 }
 
+/* Where it was earlier counts, too: memory that it holds may be from there. */
 bool process_selection_has(const struct process_selection *selection, const struct process *process)
 {
-	return process_selection_fits(selection, &process->identity.known, process->comm,
-				      process->name);
+	const struct process_identity *identity = &process->identity;
+
+	for (; identity; identity = identity->earlier)
+		if (process_selection_fits(selection, &identity->known, process->comm,
+					   process->name))
+			return true;
+	return false;
 }
 
 static bool is_hex(const char *text, const char *others)

@@ -11,7 +11,10 @@
 
 struct process_groups_member {
 	size_t group;
+	size_t before;  /* the one in which it held memory before; SIZE_MAX: there is none */
 	uint64_t bytes; /* that it holds, of its group's */
+	bool held;      /* any, while it has been in the group */
+	bool renamed;   /* its name is another one from its next event on */
 	bool exited;
 	bool gone; /* not seen again since a part was missing: it may have ended there */
 };
@@ -203,7 +206,8 @@ static struct process_groups_member *member_of(struct process_groups *groups,
 		*err = -ENOMEM;
 		return NULL;
 	}
-	groups->members[groups->members_count] = (struct process_groups_member){ .group = group };
+	groups->members[groups->members_count] =
+		(struct process_groups_member){ .group = group, .before = SIZE_MAX };
 	groups->list[group].processes++;
 	return &groups->members[groups->members_count++];
 }
@@ -213,23 +217,32 @@ static void set_bytes(struct process_group *group, struct process_groups_member 
 {
 	group->live_bytes += bytes - member->bytes;
 	member->bytes = bytes;
+	member->held |= bytes != 0;
 	if (group->live_bytes <= group->peak_bytes)
 		return;
 	group->peak_bytes = group->live_bytes;
 	group->peak_ts_ns = ts_ns;
 }
 
-/* It turns out, or has become, somebody else's. */
+/*
+ * It turns out to be somebody else's; or, if it has held memory there, it is in another container
+ * or has another name from now on, and was there until then.
+ */
 static void move(struct process_groups *groups, struct process_groups_member *member, size_t to,
 		 uint64_t ts_ns)
 {
 	struct process_group *from = &groups->list[member->group];
+	const bool was_there = member->held && from->name;
 	const uint64_t bytes = member->bytes;
 
 	set_bytes(from, member, 0, ts_ns);
-	from->processes--;
+	from->processes -= !was_there;
+	/* It may have been counted there before. */
+	groups->list[to].processes += to != member->before;
+	if (was_there)
+		member->before = member->group;
+	member->held = false;
 	member->group = to;
-	groups->list[to].processes++;
 	set_bytes(&groups->list[to], member, bytes, ts_ns);
 }
 
@@ -240,21 +253,25 @@ static int take(struct process_groups *groups, const struct process *process, bo
 {
 	int err;
 	struct process_groups_member *member = member_of(groups, process, &err);
+	const uint64_t bytes = process->exited ? 0 : process_held_bytes(process);
 	size_t group;
 
 	if (!member)
 		return err;
-	group = renamed ? group_of(groups, process) : member->group;
+	group = renamed || member->renamed ? group_of(groups, process) : member->group;
+	member->renamed = false;
 	if (group == SIZE_MAX)
 		return -ENOMEM;
+	/* What has ended with a program was never the next one's. */
+	if (bytes < member->bytes)
+		set_bytes(&groups->list[member->group], member, bytes, ts_ns);
 	if (group != member->group)
 		move(groups, member, group, ts_ns);
 	if (process->exited && !member->exited)
 		groups->list[group].left_bytes += process_left_held_bytes(process);
 	member->exited = process->exited;
 	member->gone = false;
-	set_bytes(&groups->list[group], member, process->exited ? 0 : process_held_bytes(process),
-		  ts_ns);
+	set_bytes(&groups->list[group], member, bytes, ts_ns);
 	return 0;
 }
 
@@ -264,10 +281,25 @@ static bool renames(uint16_t type)
 	return type == MS_TYPE_IDENTITY || type == MS_TYPE_EXEC || type == MS_TYPE_ATTACH;
 }
 
+/* Of a program that is about to be executed: what the process holds is still the one's before. */
+static int take_name(struct process_groups *groups, const struct process *process, uint64_t ts_ns)
+{
+	int err = take(groups, process, false, ts_ns);
+	struct process_groups_member *member = err ? NULL : member_of(groups, process, &err);
+
+	if (member)
+		member->renamed = true;
+	return err;
+}
+
 int process_groups_event(struct process_groups *groups, const struct event *event,
 			 const struct process *process)
 {
-	return take(groups, process, renames(event->header->type), event_end_ns(event));
+	const uint16_t type = event->header->type;
+
+	if (groups->by == PROCESS_GROUPS_COMM && type == MS_TYPE_IDENTITY)
+		return take_name(groups, process, event_end_ns(event));
+	return take(groups, process, renames(type), event_end_ns(event));
 }
 
 void process_groups_gap(struct process_groups *groups)

@@ -128,6 +128,14 @@ int report_recording_event(struct report_recording *recording, const struct even
 	return 0;
 }
 
+void report_recording_identity(struct report_recording *recording, const struct event *event,
+			       const struct change *change)
+{
+	if (recording->groups.by && report_wants(&recording->options, change->process))
+		recording->incomplete |=
+			process_groups_event(&recording->groups, event, change->process) == -ENOMEM;
+}
+
 /* What processes hold, also those of which nothing has come. */
 static void look_at_processes(struct report_recording *recording, uint64_t ts_ns)
 {

@@ -303,6 +303,10 @@ size_t report_recording_bytes(const struct report_recording *recording);
 int report_recording_event(struct report_recording *recording, const struct event *event,
 			   const struct change *change);
 
+/* Who a process is by now. */
+void report_recording_identity(struct report_recording *recording, const struct event *event,
+			       const struct change *change);
+
 /* The same of what is neither a call nor about the life of a process. */
 int report_recording_sample(struct report_recording *recording, const struct event *event,
 			    const struct change *change);

@@ -78,6 +78,12 @@ static int take_process(struct sink *own, const struct event *event, const struc
 		       sink->process(sink, event, change);
 }
 
+static int take_identity(struct sink *own, const struct event *event, const struct change *change)
+{
+	report_recording_identity(((struct report_run *)own)->recording, event, change);
+	return 0;
+}
+
 static int take_sample(struct sink *own, const struct event *event, const struct change *change)
 {
 	struct report_run *run = (struct report_run *)own;
@@ -118,6 +124,7 @@ static struct report_run *run_new(struct report_reader *reader)
 	run->sink.begin = take_begin;
 	run->sink.call = take_call;
 	run->sink.process = take_process;
+	run->sink.identity = take_identity;
 	run->sink.sample = take_sample;
 	run->sink.bytes = count_bytes;
 	pipeline_add_sink(&run->pipeline, &run->sink);

@@ -456,6 +456,11 @@ bool programs_knows_stranger(const struct programs *programs, pid_t pid)
 	       flags == MS_TARGET_STRANGER;
 }
 
+void programs_want_all_moves(struct programs *programs, bool wanted)
+{
+	programs->skeleton->bss->moves_of_all = wanted;
+}
+
 uint32_t programs_lost_moves(const struct programs *programs)
 {
 	return programs->skeleton->bss->lost_moves;

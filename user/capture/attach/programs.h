@@ -30,7 +30,7 @@ struct programs_options {
 	bool gpu_times;        /* what our library in a command says is wanted */
 	uint64_t ring_bytes;   /* of each of the two ring buffers: a power of two, in pages */
 	enum ms_admits admits; /* through probes in a file */
-	bool moves;            /* MS_TYPE_MOVED is wanted */
+	bool moves;            /* MS_TYPE_MOVED is wanted, of what the kernel side knows */
 	int cgroup_fd;         /* of MS_ADMITS_CGROUP: its directory, of version 2 */
 	uint32_t stack_ops;    /* bit set of enum ms_op: calls whose stacks are taken */
 	uint32_t stack_depth;  /* frames of a stack, at most MS_STACK_MOST */
@@ -156,6 +156,9 @@ int programs_set_flag(struct programs *programs, pid_t pid, enum ms_target flag,
 
 /* Whether the process, which is no target, has called functions that have probes in a file. */
 bool programs_knows_stranger(const struct programs *programs, pid_t pid);
+
+/* Whether MS_TYPE_MOVED is wanted of processes that the kernel side does not know, too. */
+void programs_want_all_moves(struct programs *programs, bool wanted);
 
 /* How often MS_TYPE_MOVED was lost. */
 uint32_t programs_lost_moves(const struct programs *programs);

@@ -57,8 +57,21 @@ static void put_number(struct string *record, enum identity_item item, uint32_t 
 	put(record, item, text);
 }
 
-static void put_variables(struct string *record, const struct process_facts *facts)
+/* A title is written over the environment. What was known of that is still true. */
+static const struct identity *lost_environment(const struct identity_maker *maker)
 {
+	size_t i;
+
+	for (i = 0; i < VARIABLES; i++)
+		if (maker->facts.has_variable[i])
+			return NULL;
+	return maker->before;
+}
+
+static void put_variables(struct identity_maker *maker)
+{
+	const struct identity *lost = lost_environment(maker);
+	const struct process_facts *facts = &maker->facts;
 	enum identity_item item;
 	size_t i = 0;
 
@@ -66,7 +79,9 @@ static void put_variables(struct string *record, const struct process_facts *fac
 		if (identity_rows[item].kind != IDENTITY_VARIABLE)
 			continue;
 		if (facts->has_variable[i])
-			put(record, item, facts->variables[i]);
+			put(&maker->record, item, facts->variables[i]);
+		else if (lost && lost->items[item])
+			put(&maker->record, item, lost->items[item]);
 		i++;
 	}
 }
@@ -74,6 +89,21 @@ static void put_variables(struct string *record, const struct process_facts *fac
 static const char *first_of(const char *said, const char *told)
 {
 	return said[0] ? said : told;
+}
+
+/* The names that its environment had, as long as it is in the same container. */
+static void find_lost_pod(const struct identity_maker *maker, const char **name,
+			  const char **namespace)
+{
+	const struct identity *lost = lost_environment(maker);
+	const char *container = lost ? lost->items[IDENTITY_CONTAINER] : NULL;
+
+	if (!lost || strcmp(container ? container : "", maker->facts.container.id) != 0)
+		return;
+	if (lost->items[IDENTITY_POD])
+		*name = lost->items[IDENTITY_POD];
+	if (lost->items[IDENTITY_NAMESPACE])
+		*namespace = lost->items[IDENTITY_NAMESPACE];
 }
 
 /*
@@ -89,6 +119,7 @@ static void put_pod(struct identity_maker *maker)
 	const char *namespace = facts->variables[POD_NAMESPACE];
 	struct string *record = &maker->record;
 
+	find_lost_pod(maker, &name, &namespace);
 	put_text(record, IDENTITY_POD_UID, facts->container.pod_uid);
 	if (!name[0] && facts->container.pod_uid[0])
 		name = facts->variables[HOSTNAME];
@@ -99,6 +130,14 @@ static void put_pod(struct identity_maker *maker)
 		 names ? first_of(names->namespace, namespace) : namespace);
 }
 
+static void put_title(struct identity_maker *maker)
+{
+	struct title own = { 0 }, *title = maker->title ? maker->title : &own;
+
+	title_follow(title, maker->facts.title);
+	put_text(&maker->record, IDENTITY_TITLE, title->text);
+}
+
 static void put_facts(struct identity_maker *maker)
 {
 	const struct process_facts *facts = &maker->facts;
@@ -106,6 +145,7 @@ static void put_facts(struct identity_maker *maker)
 
 	put_text(record, IDENTITY_EXE, facts->exe);
 	put_text(record, IDENTITY_SCRIPT, facts->script);
+	put_title(maker);
 	if (facts->has_status) {
 		put_number(record, IDENTITY_UID, facts->uid);
 		put_text(record, IDENTITY_USER, users_name(&maker->users, facts->uid));
@@ -118,7 +158,7 @@ static void put_facts(struct identity_maker *maker)
 	put_text(record, IDENTITY_RUNTIME, facts->container.runtime);
 	put_text(record, IDENTITY_CONTAINER, facts->container.id);
 	put_pod(maker);
-	put_variables(record, facts);
+	put_variables(maker);
 	put_text(record, IDENTITY_CMDLINE, facts->line);
 }
 

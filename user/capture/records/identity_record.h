@@ -8,15 +8,19 @@
 #include "abi.h"
 #include "base/string.h"
 #include "capture/records/whos.h"
+#include "event/identity.h"
 #include "host/name_sources.h"
 #include "host/process_facts.h"
 #include "host/users.h"
 
 /* A zeroed one is ready. */
 struct identity_maker {
-	bool lines;                      /* command lines, too */
-	struct name_sources *names;      /* of containers and pods; NULL: none has one */
-	const char *cgroup;              /* as in struct process_facts_wish */
+	bool lines;                 /* command lines, too */
+	struct name_sources *names; /* of containers and pods; NULL: none has one */
+	const char *cgroup;         /* as in struct process_facts_wish */
+	/* Of the process that is asked for next; NULL: it is seen for the first time. */
+	struct title *title;
+	const struct identity *before;   /* what was known of the same program */
 	struct whos whos;                /* what the kernel side has said */
 	struct process_facts facts;      /* the last that were known */
 	struct process_facts read, said; /* room for the next: of /proc, of the kernel side */

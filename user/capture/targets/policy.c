@@ -142,6 +142,22 @@ bool policy_is_same(const struct policy *a, const struct policy *b)
 	return has_same_rules(&a->allow, &b->allow) && has_same_rules(&a->deny, &b->deny);
 }
 
+static bool are_about_places(const struct policy_rules *rules)
+{
+	size_t i;
+
+	for (i = 0; i < rules->count; i++)
+		if (rules->rules[i].key == CGROUP || rules->rules[i].key == CONTAINER ||
+		    rules->rules[i].key == NAMESPACE)
+			return true;
+	return false;
+}
+
+bool policy_is_about_places(const struct policy *policy)
+{
+	return are_about_places(&policy->allow) || are_about_places(&policy->deny);
+}
+
 /* ---- what they are about --------------------------------------------------------------------- */
 
 #define ID_LENGTH 64
@@ -162,6 +178,8 @@ static bool is_about(const struct policy_rule *rule, const struct policy_subject
 	const char *value = values[rule->key];
 
 	if (*value && !fnmatch(rule->pattern, value, 0))
+		return true;
+	if (rule->key == COMM && *subject->title && !fnmatch(rule->pattern, subject->title, 0))
 		return true;
 	if (rule->key == CONTAINER && is_beginning(rule->pattern, value))
 		return true;
@@ -201,6 +219,7 @@ static bool is_by_name_alone(const struct policy_rules *rules)
 bool policy_denies_name(const struct policy *policy, const char *comm)
 {
 	const struct policy_subject subject = { .comm = comm,
+						.title = "",
 						.user = "",
 						.uid = "",
 						.cgroup = "",
@@ -258,6 +277,7 @@ int policy_ask(const struct policy *policy, const struct policy_asked *asked, bo
 			snprintf(uid, sizeof(uid), "%u", facts->uid);
 		subject = (struct policy_subject){
 			.comm = comm,
+			.title = facts->title,
 			.user = facts->has_status ? users_name(asked->users, facts->uid) : "",
 			.uid = uid,
 			.cgroup = facts->cgroup,

@@ -55,9 +55,12 @@ const char *policy_traced(const struct policy *policy);
 /* Whether both have the same rules, in the same order. */
 bool policy_is_same(const struct policy *a, const struct policy *b);
 
+/* Whether a rule is about what changes when a process is moved to another cgroup. */
+bool policy_is_about_places(const struct policy *policy);
+
 /* What is not known is "", which no pattern is about. */
 struct policy_subject {
-	const char *comm, *user, *uid, *cgroup, *container, *container_name, *namespace;
+	const char *comm, *title, *user, *uid, *cgroup, *container, *container_name, *namespace;
 };
 
 bool policy_denies(const struct policy *policy, const struct policy_subject *subject);

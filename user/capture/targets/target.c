@@ -70,6 +70,7 @@ static void target_free(struct targets *targets, struct target *target)
 	target_ioctl_close(&target->ioctl);
 	free(target->attachments);
 	free(target->unread);
+	string_fini(&target->identity);
 	loop_remove(targets->loop, target->exit_source);
 	if (target->pidfd >= 0)
 		close(target->pidfd);
@@ -187,6 +188,7 @@ int targets_add(struct targets *targets, pid_t pid, enum log_level level, struct
 	target->start_ns = info.start_ns;
 	target->began_ns = info.start_ns - clock_boottime_offset_ns();
 	memcpy(target->comm, info.comm, sizeof(target->comm));
+	memcpy(target->titled, info.comm, sizeof(target->titled));
 	targets->targets[targets->count++] = target;
 	*result = target;
 	return 0;

@@ -12,12 +12,14 @@
 #include "abi.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/string.h"
 #include "capture/attach/attachment.h"
 #include "capture/targets/target_asks.h"
 #include "capture/targets/target_ioctl.h"
 #include "capture/targets/target_markers.h"
 #include "capture/targets/target_tensors.h"
 #include "host/proc.h"
+#include "host/title.h"
 
 /* The steps in which the kernel says when a process began. */
 #define TARGET_START_NS 10000000
@@ -40,11 +42,14 @@ struct target {
 	char *unread;
 	int unread_error;
 	bool unread_said;
-	uint64_t limits_ns; /* when it was looked at what its cgroup may use of devices */
-	bool identified;    /* who it is has been fed */
-	bool view_known;    /* which devices it sees has been fed */
-	bool left;          /* the cgroup that was asked for, and is traced on */
-	bool named;         /* by -p, or it is the command: not found, and no child */
+	uint64_t limits_ns;           /* when it was looked at what its cgroup may use of devices */
+	bool identified;              /* who it is has been fed */
+	struct string identity;       /* the texts that were */
+	struct title title;           /* which it has given itself so far */
+	char titled[PROC_COMM_BYTES]; /* its name when that was last looked at */
+	bool view_known;              /* which devices it sees has been fed */
+	bool left;                    /* the cgroup that was asked for, and is traced on */
+	bool named;                   /* by -p, or it is the command: not found, and no child */
 	struct target_ioctl ioctl;
 	struct target_tensors tensors;
 	struct target_markers markers;

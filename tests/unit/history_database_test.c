@@ -10,6 +10,8 @@
 #include "history/faults.h"
 #include "history/reader.h"
 
+#define STEP_NS 10000000 /* in which the kernel says when a process began */
+
 /* One interval with so many processes. */
 static void make_batch(struct history_batch *batch, uint64_t interval, uint32_t processes)
 {
@@ -20,7 +22,7 @@ static void make_batch(struct history_batch *batch, uint64_t interval, uint32_t 
 
 	for (i = 0; i < processes; i++) {
 		names[i] = (struct history_process){ .pid = 1000 + i,
-						     .start_ns = interval / 8640 + 1,
+						     .start_ns = (interval / 8640 + 1) * STEP_NS,
 						     .name = "a process",
 						     .launches = i };
 		memory[i] = (struct history_memory){ .process = i,

@@ -42,17 +42,18 @@ static const char *const statements[STATEMENTS] = {
 	[PUT_SPACE] = "INSERT INTO space(name, on_device) VALUES(?1, ?2)"
 		      " ON CONFLICT DO UPDATE SET on_device = excluded.on_device RETURNING id",
 	/* Most have not changed since the interval before: their rows are not written again. */
-	[FIND_PROCESS] = "SELECT id FROM process WHERE boot = ?1 AND pid = ?2 AND start_ns = ?3"
+	[FIND_PROCESS] = "SELECT id FROM process WHERE " HISTORY_SAME_PROCESS
 			 " AND last = ?4 AND inexact = ?5 AND name IS ?6 AND user IS ?7"
 			 " AND container IS ?8 AND pod IS ?9 AND namespace IS ?10 AND job IS ?11",
-	[PUT_PROCESS] = "INSERT INTO process(boot, pid, start_ns, last, inexact, name, user,"
-			" container, pod, namespace, job)"
-			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-			" ON CONFLICT DO UPDATE SET last = max(last, excluded.last),"
-			" inexact = max(inexact, excluded.inexact), name = excluded.name,"
-			" user = excluded.user, container = excluded.container,"
-			" pod = excluded.pod, namespace = excluded.namespace,"
-			" job = excluded.job RETURNING id",
+	[PUT_PROCESS] =
+		"INSERT INTO process(boot, pid, start_ns, last, inexact, name, user,"
+		" container, pod, namespace, job)"
+		" VALUES(?1, ?2, " HISTORY_PROCESS_START ", ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+		" ON CONFLICT DO UPDATE SET last = max(last, excluded.last),"
+		" inexact = max(inexact, excluded.inexact), name = excluded.name,"
+		" user = excluded.user, container = excluded.container,"
+		" pod = excluded.pod, namespace = excluded.namespace,"
+		" job = excluded.job RETURNING id",
 	[PUT_SPAN] = "INSERT INTO span VALUES(?1, ?2, ?3)"
 		     " ON CONFLICT DO UPDATE SET ms = ms + excluded.ms",
 	[PUT_MEMORY] = "INSERT INTO memory VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"

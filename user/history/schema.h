@@ -30,4 +30,18 @@ extern const struct history_step {
 /* SQL that makes the tables. */
 extern const char history_schema[];
 
+/*
+ * `start_ns` of the row of process ?2 of boot ?1, which began at ?3, in container ?8, pod ?9 and
+ * namespace ?10. One that is moved has a row for each place, a nanosecond after the one before: no
+ * other process has its pid that soon. All after the 16th are in one. Of a row about which nothing
+ * is known it is not known that it is another place.
+ */
+#define HISTORY_PROCESS_START \
+	"coalesce((SELECT start_ns FROM process WHERE " HISTORY_SAME_PROCESS \
+	" AND ((container IS ?8 AND pod IS ?9 AND namespace IS ?10)" \
+	" OR coalesce(user, container, pod, namespace, job) IS NULL) ORDER BY start_ns LIMIT 1)," \
+	" (SELECT min(max(start_ns) + 1, ?3 + 15) FROM process WHERE " HISTORY_SAME_PROCESS \
+	"), ?3)"
+#define HISTORY_SAME_PROCESS "boot = ?1 AND pid = ?2 AND start_ns BETWEEN ?3 AND ?3 + 15"
+
 #endif /* MEMSCOPE_HISTORY_SCHEMA_H */

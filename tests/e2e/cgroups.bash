@@ -26,8 +26,8 @@ group_remove() {
 		while read -r pid; do
 			kill -9 "$pid" 2> /dev/null || true
 		done < "$group/cgroup.procs"
-		wait_for "! [ -s '$group/cgroup.procs' ]" 100 || true
-		rmdir "$group"
+		# Those that are killed are there until they have ended.
+		wait_for "rmdir '$group' 2> /dev/null"
 	done
 }
 

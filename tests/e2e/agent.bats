@@ -195,6 +195,8 @@ checked() {
 		protoc -I "$ROOT/tests/e2e/proto" --decode memscope.test.Profile profile.proto > heap.txt
 	grep -q 'agent-five' heap.txt
 	grep -q 'value: .*12345.*' heap.txt
+	# An agent that runs has not ended, and that is no defect of the profile.
+	gunzip -c heap.pb.gz | grep -a 'proper end' && fail "a live agent has no end"
 	ask / -D headers > page.html
 	grep -q '<title>memscope-bpf' page.html
 	ask /page.js | cmp - "$ROOT/user/agent/page/page.js"

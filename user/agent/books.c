@@ -108,6 +108,7 @@ static int describe(struct report_coverage *coverage, const struct books_options
 	coverage->launches_summed = options->launches_summed;
 	coverage->graph_launches = true;
 	coverage->has_beginning = true;
+	coverage->goes_on = true;
 	coverage->missed_known = true;
 	return coverage->host && coverage->kernel && coverage->machine && coverage->version &&
 			       coverage->targets ?

@@ -142,7 +142,7 @@ static void append_remarks(struct string *out, const struct report_recording *re
 		string_append_text(out, "parts of the recording could not be written\n");
 	if (coverage->being_written)
 		string_append_text(out, "the recording is still being written\n");
-	else if (coverage->account.cut_short || !coverage->account.has_end)
+	else if (!coverage->goes_on && (coverage->account.cut_short || !coverage->account.has_end))
 		string_append_text(out, "the recording has no proper end\n");
 	if (coverage->missed_processes)
 		string_append_format(

@@ -72,8 +72,9 @@ struct report_coverage {
 	bool graph_launches;                 /* were captured, if only for what they allocate */
 	bool runtime_alone; /* what went to the driver directly is not known (--layer=runtime) */
 
-	struct ms_counters counters;                  /* in the time that is reported */
-	bool being_written;                           /* it had no end, but a recorder */
+	struct ms_counters counters; /* in the time that is reported */
+	bool being_written;          /* it had no end, but a recorder */
+	bool goes_on;                /* not a recording, but what is traced now: it has no end */
 	uint64_t unwritten_blocks, unwritten_records; /* the recorder says: there was no room */
 	uint64_t missed_processes;                    /* the recorder says: at least so many */
 	bool missed_known;                            /* it does */

@@ -325,6 +325,40 @@ ends_at_once() {
 	agent_stop
 }
 
+@test "in a browser, the bar of a device is of all its memory, if NVML says how much that is" {
+	[ -e "$BUILT/simnv/3/libnvidia-ml.so.1" ] || skip "there is no simulated NVML"
+	{
+		echo "driver 580.159.04"
+		echo "device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=4096M reserved=0 used=1024M"
+	} > devices.txt
+	SIMNV=$PWD/devices.txt LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 agent_start --allow "comm=agent-bar"
+	named_puppet agent-bar
+	puppet alloc 536870912
+	wait_for 'ask /api/v1/who | jq -e ".nvml_devices[0].used_bytes and .devices[0].explained_bytes == 536870912"'
+	/usr/bin/python3 - "http://127.0.0.1:$PORT/" > shown.txt <<-'PYTHON'
+		import sys, time
+		from selenium import webdriver
+		options = webdriver.ChromeOptions()
+		for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+		    options.add_argument(argument)
+		browser = webdriver.Chrome(options=options)
+		try:
+		    browser.get(sys.argv[1])
+		    for _ in range(300):
+		        shown = browser.execute_script("return [...document.querySelectorAll('#devices .device')].map(device =>"
+		            " device.innerText.trim() + ' | ' + [...device.querySelectorAll('i')].map(part => part.style.width).join())")
+		        if shown:
+		            break
+		        time.sleep(0.2)
+		    print(*shown, sep="\n")
+		finally:
+		    browser.quit()
+	PYTHON
+	grep -qE '; NVML, [0-9]+ s ago: 1 GiB in use, 3 GiB free of 4 GiB \| 12.5%,12.5%$' shown.txt || fail "$(cat shown.txt)"
+	agent_stop
+	puppet_end
+}
+
 @test "in a browser, the page shows who holds what, and names are text" {
 	local name=$'<b>p"&' odd=$PWD/$'of \377 o\'clock'
 

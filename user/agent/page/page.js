@@ -37,9 +37,26 @@ function part(bytes, total, className, title) {
 	return made;
 }
 
-function showDevice(device) {
-	const made = element("div", "", "device");
-	const total = device.total_bytes ?? device.told_total_bytes ?? device.peak_bytes;
+// What NVML says of it. With one device alone it is clear which one a process means that did not ask for its UUID.
+function nvmlOf(device, who) {
+	const all = who.nvml_devices, alone = all.length === 1 && who.devices.length === 1 && device.uuid === null;
+	const nvml = alone ? all[0] : all.find((one) => one.uuid === device.uuid);
+
+	return nvml && nvml.total_bytes !== null ? nvml : null;
+}
+
+// Memory that was allocated since NVML was asked is not in its numbers.
+function nvmlWords(device, nvml, who) {
+	const age = Math.max(0, Math.round((who.ts_ns - nvml.ts_ns) / 1e9)) + " s ago";
+
+	return "; NVML, " + age + ": " + (device.explained_bytes > nvml.used_bytes ? "" :
+		size(nvml.used_bytes) + " in use, " + size(nvml.free_bytes) + " free ") + "of " + size(nvml.total_bytes);
+}
+
+function showDevice(device, who) {
+	const made = element("div", "", "device"), nvml = nvmlOf(device, who);
+	const total = nvml?.total_bytes ?? device.total_bytes ?? device.told_total_bytes ?? device.peak_bytes;
+	const unexplained = nvml ? Math.max(0, nvml.used_bytes - device.explained_bytes) : device.unexplained_bytes ?? 0;
 	const name = device.device === null ? "Device not known" : "Device " + device.device;
 	const words = [name, device.name, device.uuid ?? device.pci_bus_id].filter(Boolean).join(", ");
 	const bar = element("div", "", "bar");
@@ -47,10 +64,10 @@ function showDevice(device) {
 	made.append(element("div", words + ": " + size(device.explained_bytes) + " in allocations that were seen, at most " +
 		size(device.peak_bytes) + (device.unexplained_bytes === null ? "" :
 			"; " + size(device.unexplained_bytes) + " more were in use when a program last asked") +
-		(device.total_bytes === null ? "" : "; it has " + size(device.total_bytes))));
+		(nvml ? nvmlWords(device, nvml, who) : device.total_bytes === null ? "" : "; it has " + size(device.total_bytes))));
 	if (total) {
 		bar.append(part(device.explained_bytes, total, "explained", "explained"));
-		bar.append(part(device.unexplained_bytes ?? 0, total, "unexplained", "unexplained"));
+		bar.append(part(unexplained, total, "unexplained", nvml ? "else in use" : "unexplained"));
 		made.append(bar);
 	}
 	return made;
@@ -95,7 +112,7 @@ function show(who) {
 			samples.delete(key);
 	document.getElementById("host").textContent = who.host + ", " +
 		new Date(who.wall_ns / 1e6).toISOString() + ", memscope-bpf " + who.version;
-	document.getElementById("devices").replaceChildren(...who.devices.map(showDevice));
+	document.getElementById("devices").replaceChildren(...who.devices.map((device) => showDevice(device, who)));
 	document.getElementById("processes").replaceChildren(...who.processes.map(showProcess));
 	hasHistory = who.history;
 	ring = who.ring_word;

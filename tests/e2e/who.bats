@@ -324,6 +324,8 @@ open("zombie.new", "w").write(str(pid)); os.rename("zombie.new", "zombie"); time
 	[[ $output == *"no NVIDIA driver is loaded, 0 devices"* ]]
 	[[ $output == *"There is no libnvidia-ml.so.1 here"* ]]
 	[[ $output == *"sudo memscope-bpf top -a"* ]]
+	# It can be pasted: in one line, with nothing around it.
+	grep -qE '^( *|.* Next: )ldconfig -p \| grep libnvidia-ml$' <<< "$output" || fail "$output"
 	# That says more than that none is what was asked for.
 	run -4 --separate-stderr who --comm nosuch
 	[[ $output == *"no NVIDIA driver is loaded, 0 devices"* ]]

@@ -184,6 +184,9 @@ static void test_blocks(void **state)
 	string_append_text(&made.document->text,
 			   "space " DOCUMENT_CODE "  a  b  c  " DOCUMENT_CODE);
 	document_block(made.document, DOCUMENT_ITEM);
+	string_append_text(&made.document->text,
+			   "type " DOCUMENT_COMMAND "some -p | a b" DOCUMENT_COMMAND);
+	document_block(made.document, DOCUMENT_ITEM);
 	string_append_text(&made.document->text, "Do.");
 	document_block(made.document, DOCUMENT_PARAGRAPH);
 	string_append_text(&made.document->text, "Do that, too, and do it soon.");
@@ -197,6 +200,7 @@ static void test_blocks(void **state)
 		   "  * first of the items\n"
 		   "    that there are\n"
 		   "  * space |  a  b  c  |\n"
+		   "  * type some -p | a b\n"
 		   "\n"
 		   "Do.\n"
 		   "\n"

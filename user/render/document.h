@@ -20,8 +20,9 @@
 /* Marks in text. Between the first two, it is strong; between two of the others, it is ... */
 #define DOCUMENT_STRONG "\1"
 #define DOCUMENT_PLAIN "\2"
-#define DOCUMENT_CODE "\3" /* to be shown as it is, space for space */
-#define DOCUMENT_CITE "\4" /* the name of a finding's evidence: "E7" */
+#define DOCUMENT_CODE "\3"    /* to be shown as it is, space for space */
+#define DOCUMENT_CITE "\4"    /* the name of a finding's evidence: "E7" */
+#define DOCUMENT_COMMAND "\5" /* to be typed: in a terminal without quotes, so that it pastes */
 
 /* The same for those who read it. */
 enum document_mark {
@@ -29,6 +30,7 @@ enum document_mark {
 	DOCUMENT_MARK_PLAIN,
 	DOCUMENT_MARK_CODE,
 	DOCUMENT_MARK_CITE,
+	DOCUMENT_MARK_COMMAND,
 };
 
 #define DOCUMENT_COLUMNS 16 /* of a table, at most */

@@ -39,6 +39,7 @@ static void append_text(struct html *html, const char *text, size_t length)
 			string_append_text(html->out, "</strong>");
 			break;
 		case DOCUMENT_MARK_CODE:
+		case DOCUMENT_MARK_COMMAND:
 			in_code = !in_code;
 			string_append_text(html->out, in_code ? "<code>" : "</code>");
 			break;

@@ -49,6 +49,7 @@ static void append_text(struct string *out, const char *text, size_t length)
 			string_append_text(out, "**");
 			break;
 		case DOCUMENT_MARK_CODE:
+		case DOCUMENT_MARK_COMMAND:
 			in_code = !in_code;
 			string_append_char(out, '`');
 			break;

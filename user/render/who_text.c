@@ -180,7 +180,7 @@ static void append_notes(struct document *document, const struct who *who, int64
 					     note->reasons[j]);
 		string_append_text(out, ".");
 		if (note->command)
-			string_append_format(out, " Next: " DOCUMENT_CODE "%s" DOCUMENT_CODE,
+			string_append_format(out, " Next: " DOCUMENT_COMMAND "%s" DOCUMENT_COMMAND,
 					     note->command);
 		document_block(document, DOCUMENT_ITEM);
 	}

@@ -19,6 +19,7 @@ static struct character character_at(const char *text, size_t length)
 	switch (*text) {
 	case DOCUMENT_MARK_STRONG:
 	case DOCUMENT_MARK_PLAIN:
+	case DOCUMENT_MARK_COMMAND:
 		return (struct character){ 1, 0 };
 	}
 	const size_t utf8 = string_utf8_length(text, length);
@@ -83,7 +84,7 @@ size_t wrap_line(const char *text, size_t length, size_t width, size_t *next)
 	while (at < length) {
 		const struct character character = character_at(text + at, length - at);
 
-		in_code ^= text[at] == DOCUMENT_MARK_CODE;
+		in_code ^= text[at] == DOCUMENT_MARK_CODE || text[at] == DOCUMENT_MARK_COMMAND;
 		if (text[at] == ' ' && !in_code && may_end(text, length, at))
 			space = at;
 		if (columns + character.width > width && at)
@@ -145,6 +146,8 @@ void wrap_append(struct string *out, const char *text, size_t length, const stru
 			break;
 		case DOCUMENT_MARK_CODE:
 			string_append_char(out, '|');
+			break;
+		case DOCUMENT_MARK_COMMAND:
 			break;
 		case DOCUMENT_MARK_CITE:
 			in_cite = !in_cite;

@@ -24,8 +24,8 @@ size_t wrap_word_width(const char *text, size_t length);
 
 /*
  * How many bytes go on a line of `width` columns (at least 1); `*next` is where the next one is.
- * Lines end at spaces, but not at those between marks of code, nor before a unit; a word that is
- * too long is broken.
+ * Lines end at spaces, but not at those between marks of code or of a command, nor before a unit; a
+ * word that is too long is broken.
  */
 size_t wrap_line(const char *text, size_t length, size_t width, size_t *next);
 

@@ -122,3 +122,31 @@ counted() {
 	assert_equal "$(jq -c '[.recordings[].processes[] | select(.comm == "agent-leaver" or .comm == "agent-other") |
 		[.comm, .unknown.abandoned_calls]] | sort' report.json)" '[["agent-leaver",1],["agent-other",0]]'
 }
+
+# Whether NVML was last asked in between: it is asked every ten seconds, as from $1 (nanoseconds) on.
+asked_between() {
+	ask /api/v1/who | jq -e --argjson first "$1" \
+		'(.nvml_devices[0].ts_ns - $first) % 10000000000 | . > 1000000000 and . < 9000000000'
+}
+
+@test "NVML is asked again when much has changed" {
+	local first round
+
+	[ -e "$BUILT/simnv/3/libnvidia-ml.so.1" ] || skip "there is no simulated NVML"
+	{
+		echo "driver 580.159.04"
+		echo "device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=4096M reserved=0 used=1024M"
+	} > devices.txt
+	SIMNV=$PWD/devices.txt LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 agent_start --allow "comm=agent-again"
+	wait_for 'ask /api/v1/who | jq -e ".nvml_devices[0].samples"'
+	first=$(ask /api/v1/who | jq '.nvml_devices[0].ts_ns')
+	named_puppet agent-again
+	for round in {1..40}; do
+		puppet alloc 20000000
+		sleep 0.7
+		! asked_between "$first" || break
+	done
+	asked_between "$first"
+	agent_stop
+	puppet_end
+}

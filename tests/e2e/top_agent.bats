@@ -85,6 +85,11 @@ top() {
 	assert_equal "$(grep -c '1 process, 1 MiB live on devices, 2 events lost' out.txt)" 2
 	grep -q '^  4711  bob   1 MiB  5 MiB     0 B      0 B  .*train.x1b\[2J  docker c0ffee, SLURM_JOB_ID=77$' out.txt
 	grep -q '^  GPU-1    1 GiB  512 MiB' out.txt
+	# How old NVML's numbers are, when they are.
+	says out.txt "2 events lost, NVML's numbers of [0-9hms.]* ago"
+	sed -i "s/\"ts_ns\":1,\"total/\"ts_ns\":$(clock 0)000000000,\"total/" answer
+	top -n 1 -d 100ms > out.txt
+	says out.txt "2 events lost; " || fail "$(cat out.txt)"
 }
 
 # says FILE WORDS: they may go on in the next line

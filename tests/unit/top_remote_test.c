@@ -101,6 +101,14 @@ static void test_devices(void **state)
 	assert_int_equal(device.parts[TOP_OF_OTHERS], 100);
 	assert_int_equal(device.parts[TOP_OF_NONE], 50);
 	assert_int_equal(device.parts[TOP_FREE], 700);
+	assert_int_equal(device.used_bytes, 300);
+	/* What was allocated since NVML was asked is not free. */
+	assert_int_equal(take(&remote, &status, 450, 5), 0);
+	assert_int_equal(top_devices_list(&remote.state, &device, 1, &left_out), 1);
+	assert_int_equal(device.used_bytes, 450);
+	assert_int_equal(device.parts[TOP_ALLOCATED], 450);
+	assert_int_equal(device.parts[TOP_FREE], 550);
+	assert_int_equal(device.parts[TOP_OF_NONE], 0);
 	top_remote_fini(&remote);
 }
 

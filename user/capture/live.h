@@ -91,6 +91,9 @@ struct loop *live_loop(const struct live *live);
  */
 void live_look(struct live *live);
 
+/* Asks NVML now, too, if it is asked at all: what it said is not so any more. */
+void live_ask_devices(struct live *live);
+
 /*
  * Of the bulk calls (MS_BULK_OPS) of a traced process only the entries are captured, or no longer.
  * Returns 0, -ENOENT: it is not traced (any more), -ENOTSUP: this kernel has no uprobe sessions, or

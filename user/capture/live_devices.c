@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What NVML says while it is captured: asked at the beginning, every few seconds, when a call has
- * been refused memory, and at the end. NVML may take long, or not answer at all: nothing waits for
- * it, except the end, and that not for long.
+ * been refused memory or the caller wants it, and at the end. NVML may take long, or not answer at
+ * all: nothing waits for it, except the end, and that not for long.
  */
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -173,6 +173,11 @@ static int on_time(void *context, uint64_t data)
 	(void)data;
 	ask(live);
 	return live->err;
+}
+
+void live_ask_devices(struct live *live)
+{
+	ask(live);
 }
 
 void live_devices_see(struct live *live, const struct ms_call *call)

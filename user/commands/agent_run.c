@@ -15,6 +15,7 @@
 #include "agent/front.h"
 #include "agent/history_feed.h"
 #include "agent/notify.h"
+#include "agent/nvml_watch.h"
 #include "agent/push_feed.h"
 #include "agent/self.h"
 #include "agent/stack_room.h"
@@ -50,6 +51,7 @@ struct run {
 	struct history_feed history;
 	struct bundle_requests bundles;
 	struct notify notify;
+	struct nvml_watch nvml_watch;
 	struct answers_source source;
 	struct losses losses;
 	struct string ring; /* its path, with a byte 0 */
@@ -236,6 +238,8 @@ static int say_state(void *context, uint64_t data)
 	costs_look(&run->costs, clock_monotonic_ns());
 	pipeline_tick(&run->pipeline, clock_monotonic_ns());
 	stack_room_look(&run->source.own.stacks, run->live, &run->pipeline.state);
+	if (nvml_watch_is_due(&run->nvml_watch, &run->pipeline.state, clock_monotonic_ns()))
+		live_ask_devices(run->live);
 	inexact = books_inexact(run->books, &late);
 	status.ready = run->running && !inexact;
 	if (inexact)

@@ -21,26 +21,26 @@ static uint64_t take(uint64_t *left, uint64_t bytes)
 
 /*
  * What was seen and what NVML says are of different moments, and NVML's own numbers need not fit:
- * each part is at most what the ones before have left, so that all of them are the device.
+ * each part is at most what the ones before have left, so that all of them are the device. What was
+ * allocated since NVML was asked is in use, and no longer free.
  */
 static void divide(struct top_device *device, const struct nvml_device_account *account)
 {
 	const struct ms_device *last = &account->last;
-	const uint64_t live_bytes = device->live_bytes;
-	uint64_t left = last->total_bytes, used;
+	uint64_t left = last->total_bytes;
 
-	device->parts[TOP_FREE] = take(&left, last->free_bytes);
 	if (last->known & MS_DEVICE_RESERVED)
 		device->parts[TOP_RESERVED] = take(&left, last->reserved_bytes);
-	used = left;
-	device->parts[TOP_ALLOCATED] = take(&left, live_bytes);
+	device->used_bytes = left;
+	device->parts[TOP_ALLOCATED] = take(&left, device->live_bytes);
+	device->parts[TOP_FREE] = take(&left, last->free_bytes);
+	device->used_bytes -= device->parts[TOP_FREE];
 	device->parts[TOP_OF_TRACED] =
 		take(&left, difference(account->traced_bytes, device->parts[TOP_ALLOCATED]));
 	if (device->processes_known)
 		device->parts[TOP_OF_OTHERS] =
 			take(&left, difference(last->processes_bytes, account->traced_bytes));
 	device->parts[TOP_OF_NONE] = left;
-	device->used_bytes = used;
 }
 
 static void fill_nvml(struct top_device *device, const struct nvml_device_account *account)

@@ -134,6 +134,22 @@ void top_words_device(struct string *out, const struct top_device *device)
 	}
 }
 
+/* Of the device of which they are oldest. */
+static void append_nvml_age(struct string *out, const struct top *top,
+			    const struct top_status *status)
+{
+	const struct nvml_devices *nvml = &top->sink.state->nvml_devices;
+	uint64_t oldest_ns = status->now_ns;
+	size_t i;
+
+	for (i = 0; i < nvml->count; i++)
+		if (nvml->devices[i].last.event.ts_ns < oldest_ns)
+			oldest_ns = nvml->devices[i].last.event.ts_ns;
+	if (status->now_ns - oldest_ns > OLD_NS)
+		string_append_format(out, ", NVML's numbers of %s ago",
+				     REPORT_DURATION(status->now_ns - oldest_ns));
+}
+
 void top_words_status(struct string *out, const struct top *top, const struct top_status *status)
 {
 	char size[STRING_NUMBER_BYTES];
@@ -159,6 +175,7 @@ void top_words_status(struct string *out, const struct top *top, const struct to
 		losses_append_amount(out, &status->losses);
 		string_append_text(out, " lost");
 	}
+	append_nvml_age(out, top, status);
 }
 
 const char *top_words_part(enum top_part part)

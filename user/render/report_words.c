@@ -337,9 +337,7 @@ static size_t append_repeats(struct string *out, const struct report_recording *
 	return count;
 }
 
-/*
- * Where nothing says why memory ran out: what of the same process grew meanwhile, if anything did.
- */
+/* Nothing says why memory ran out: what of the same process grew meanwhile, if anything did. */
 static void append_suspect(struct string *out, const struct report_recording *where,
 			   const struct finding *finding, const struct analysis_oom *oom)
 {
@@ -367,6 +365,7 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	const char *suggestion = finding ? report_suggestion_of(where, finding) : NULL;
 	const struct analysis_oom *oom = finding ? oom_of(where, finding) : NULL;
 	const bool low = finding && finding->confidence == FINDING_LOW;
+	const bool unsure = oom && oom->confidence == FINDING_LOW;
 	const char *stacks;
 	struct string *out;
 
@@ -381,7 +380,7 @@ static void say_remedy(struct verdict *verdict, const struct report *report)
 	}
 	if (suggestion)
 		string_append_format(out, "What to do%s: %s",
-				     low ? " (the cause is of low confidence)" : "", suggestion);
+				     unsure ? " (the cause is of low confidence)" : "", suggestion);
 	stacks = report_finding_lacks_stacks(where, finding);
 	if (suggestion && stacks)
 		string_append_format(out, " To see where in the code, record with --stacks=%s.",

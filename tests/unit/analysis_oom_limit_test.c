@@ -94,6 +94,43 @@ static void test_it_is_said_after_the_failure(void **state)
 	run_end(&run);
 }
 
+/*
+ * What another process of the device leaks is no reason, and no remedy; what the process itself
+ * leaks is both.
+ */
+static void test_who_leaks(void **state)
+{
+	int by_itself, i;
+
+	(void)state;
+	for (by_itself = 0; by_itself < 2; by_itself++) {
+		const struct analysis_oom *oom;
+		struct run run = { 0 };
+
+		run_begin(&run);
+		feed(&run, record_visible(77, 0));
+		if (!by_itself) {
+			alloc_new(&run, 7 * GIB);
+			as_process(&run, 200);
+			feed(&run, record_visible(77, 0));
+		}
+		for (i = 0; i < (by_itself ? 3500 : 6000); i++) {
+			alloc_new(&run, 2 * MIB);
+			step(&run);
+		}
+		as_process(&run, RECORD_PID);
+		limited(&run, 7 * GIB, 20 * GIB);
+		fail_alloc(&run, 2 * GIB);
+		oom = only_oom(&run);
+		assert_true(oom->limit_reached);
+		assert_true(oom->growing.bytes > 6 * GIB);
+		assert_int_equal(oom->cause, by_itself ? OOM_LEAK : OOM_LIMIT);
+		assert_int_equal(oom->remedies[0].kind,
+				 by_itself ? OOM_REMEDY_LEAK : OOM_REMEDY_LIMIT);
+		run_end(&run);
+	}
+}
+
 /* The program freed some to try again, before the kernel was asked. */
 static void test_it_has_freed_since(void **state)
 {
@@ -232,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_the_limit_is_reached),
 		cmocka_unit_test(test_it_has_allocated_since),
 		cmocka_unit_test(test_it_is_said_after_the_failure),
+		cmocka_unit_test(test_who_leaks),
 		cmocka_unit_test(test_it_has_freed_since),
 		cmocka_unit_test(test_it_is_no_reason),
 		cmocka_unit_test(test_two_devices_are_limited),

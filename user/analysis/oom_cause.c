@@ -275,7 +275,7 @@ static bool is_own_fault(struct analysis_oom *oom, const char *doubt,
 	if (cause == OOM_CACHED || cause == OOM_FRAGMENTATION)
 		judge(oom, cause, oom->allocator_complete ? FINDING_HIGH : FINDING_MEDIUM,
 		      SEGMENTS_UNKNOWN);
-	else if (holds_most(oom->growing.bytes, &limited, options))
+	else if (holds_most(oom->own_growing.bytes, &limited, options))
 		judge(oom, OOM_LEAK, doubt ? FINDING_MEDIUM : FINDING_HIGH, doubt);
 	else
 		return false;
@@ -461,11 +461,14 @@ static struct oom_remedy *add(struct analysis_oom *oom, enum oom_remedy_kind kin
 	return remedy;
 }
 
-/* What the process itself could have done; `short_bytes` more were needed than were free. */
-static void add_own(struct analysis_oom *oom, uint64_t short_bytes)
+/*
+ * What the process itself could have done; `growing_bytes` only grew, and `short_bytes` more were
+ * needed than were free.
+ */
+static void add_own(struct analysis_oom *oom, uint64_t growing_bytes, uint64_t short_bytes)
 {
-	if (oom->growing.bytes >= short_bytes)
-		add(oom, OOM_REMEDY_LEAK, oom->growing.bytes);
+	if (growing_bytes >= short_bytes)
+		add(oom, OOM_REMEDY_LEAK, growing_bytes);
 	if (oom->request.freed_bytes >= short_bytes && has_cache(oom))
 		add(oom, OOM_REMEDY_CACHE, oom->request.freed_bytes);
 	if (oom->pools_known && oom->pooled_bytes >= short_bytes)
@@ -474,7 +477,7 @@ static void add_own(struct analysis_oom *oom, uint64_t short_bytes)
 
 static void add_all(struct analysis_oom *oom, const struct device *device, uint64_t short_bytes)
 {
-	add_own(oom, short_bytes);
+	add_own(oom, oom->growing.bytes, short_bytes);
 	if (oom->others.count && oom->others.list[0].bytes >= short_bytes) {
 		const struct oom_holder *holder = &oom->others.list[0];
 		struct oom_remedy *remedy = add(oom, OOM_REMEDY_PROCESS, short_bytes);
@@ -496,7 +499,7 @@ static void find_limit_remedies(struct analysis_oom *oom)
 	oom->remedies_count = 0;
 	if (!oom->requested_known)
 		return;
-	add_own(oom, short_bytes);
+	add_own(oom, oom->own_growing.bytes, short_bytes);
 	add(oom, OOM_REMEDY_LIMIT, oom->limit.limit_bytes + short_bytes);
 	add(oom, OOM_REMEDY_LESS, short_bytes);
 }

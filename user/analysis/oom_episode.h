@@ -176,7 +176,8 @@ struct analysis_oom {
 	struct amount unclear; /* of others, whose device may be the same for all that is known */
 	bool held_before; /* some of them ran before they were attached to, and may hold more */
 	struct oom_series series;
-	struct amount growing; /* part of `live` in kinds of allocations that only grow */
+	struct amount growing;     /* part of `live` in kinds of allocations that only grow */
+	struct amount own_growing; /* of that, in the process that failed */
 	struct oom_process processes[OOM_TOP];
 	size_t processes_count, more_processes;
 	struct oom_kind kinds[OOM_TOP];

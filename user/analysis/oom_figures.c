@@ -483,6 +483,11 @@ static void add_growth(void *context, const struct group *like, const struct gro
 		return;
 	grown->oom->growing.count += growth->left.count;
 	grown->oom->growing.bytes += growth->left.bytes;
+	if (grown->process->pid != grown->oom->pid ||
+	    grown->process->start_ns != grown->oom->start_ns)
+		return;
+	grown->oom->own_growing.count += growth->left.count;
+	grown->oom->own_growing.bytes += growth->left.bytes;
 }
 
 static int find_growth_of(struct analysis_oom *oom, const struct state *state,

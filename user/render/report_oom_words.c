@@ -363,7 +363,9 @@ void report_append_oom_cause(struct string *out, const struct report_recording *
 {
 	string_append_format(out, "%s (%s", analysis_oom_cause_name(oom->cause), cause_words(oom));
 	if (oom->cause == OOM_LEAK)
-		string_append_format(out, ": %s", REPORT_SIZE(oom->growing.bytes));
+		string_append_format(out, ": %s",
+				     REPORT_SIZE(oom->limit_reached ? oom->own_growing.bytes :
+								      oom->growing.bytes));
 	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count)
 		string_append_format(out, ": it held %s", REPORT_SIZE(oom->own.bytes));
 	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count &&

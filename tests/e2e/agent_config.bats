@@ -77,6 +77,7 @@ CONFIG
 	done <<'CASES'
 rign = 1G|agent.conf:2: "rign" is no setting (--show-config lists them); did you mean "ring"?
 ring-size = 1G|"ring-size" is no setting (--show-config lists them); did you mean "ring"?
+ring-tiem = 1h|"ring-tiem" is no setting (--show-config lists them); did you mean "ring-time"?
 ring = 1G # large|this comes from agent.conf:2: the # and what follows belong to the value
 ring-time = 1w|write 90, 90s, 1m30s, 24h, 7d or 500ms
 allow = user=root user=nobody|rules are separated by commas, as in user=alice,user=bob

@@ -22,7 +22,8 @@ static bool is_under_way(const struct http_answer *answer)
 }
 
 /* One that is free, or the oldest that has no users, but not that one. NULL: there is none. */
-static struct http_answer *take_place(struct http_answers *answers, const struct http_answer * not )
+static struct http_answer *take_place(struct http_answers *answers,
+				      const struct http_answer *except)
 {
 	struct http_answer *oldest = NULL;
 	size_t i;
@@ -32,8 +33,8 @@ static struct http_answer *take_place(struct http_answers *answers, const struct
 
 		if (answer->state == HTTP_ANSWER_NONE)
 			return answer;
-		if (answer->state == HTTP_ANSWER_READY && !answer->users &&
-		    answer != not &&(!oldest || answer->made_ns < oldest->made_ns))
+		if (answer->state == HTTP_ANSWER_READY && !answer->users && answer != except &&
+		    (!oldest || answer->made_ns < oldest->made_ns))
 			oldest = answer;
 	}
 	if (oldest)
@@ -42,9 +43,9 @@ static struct http_answer *take_place(struct http_answers *answers, const struct
 }
 
 static struct http_answer *add(struct http_answers *answers, const struct request *request,
-			       const struct http_answer * not, uint64_t now_ns)
+			       const struct http_answer *except, uint64_t now_ns)
 {
-	struct http_answer *answer = take_place(answers, not );
+	struct http_answer *answer = take_place(answers, except);
 
 	if (answer)
 		*answer = (struct http_answer){ .state = HTTP_ANSWER_WAITING,

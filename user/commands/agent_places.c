@@ -93,8 +93,11 @@ static uint64_t taken_by(int parent, const char *name)
 /* A bundle is as large as the ring, and BUNDLES_KEPT of them stay. */
 static void look_at_room(const struct agent_settings *settings)
 {
-	const uint64_t most =
-		settings->recording.ring_bytes * (1 + BUNDLES_KEPT) + settings->history_bytes;
+	const uint64_t rings =
+		settings->recording.ring_bytes < UINT64_MAX / 2 / (1 + BUNDLES_KEPT) ?
+			settings->recording.ring_bytes * (1 + BUNDLES_KEPT) :
+			UINT64_MAX / 2;
+	const uint64_t most = rings + settings->history_bytes;
 	const char *path = settings->state_directory;
 	const int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char has[STRING_NUMBER_BYTES], needs[STRING_NUMBER_BYTES];

@@ -123,12 +123,12 @@ static char *trim(char *text)
 	return text;
 }
 
-/* "ring-size": "ring" */
-static bool is_first_part(const char *part, const char *name)
+/* "ring-size", which is "ring" here, and not "ring-time". */
+static bool is_size_of(const char *setting, const char *name)
 {
-	const size_t length = strlen(part);
+	const size_t length = strlen(setting);
 
-	return !strncmp(part, name, length) && name[length] == '-';
+	return !strncmp(setting, name, length) && !strcmp(name + length, "-size");
 }
 
 /* The setting whose name is most like that; NULL: none is like it. */
@@ -140,7 +140,7 @@ static const char *nearest_to(const struct config *config, const char *name)
 	for (i = 0; i < config->count; i++) {
 		const char *setting = config->command->options[i].name;
 
-		if (config->values[i].can_be_set && is_first_part(setting, name))
+		if (config->values[i].can_be_set && is_size_of(setting, name))
 			return setting;
 		if (config->values[i].can_be_set)
 			nearest_offer(&nearest, setting);

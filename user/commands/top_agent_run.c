@@ -146,19 +146,29 @@ static int watch(struct run *run)
 }
 
 /*
- * If the agent shows none of those that are asked for: there may be no such user or container. Who
- * runs is the same to the agent, which is on this machine.
+ * If the agent shows none of those that are asked for: a user that this machine does not have is
+ * misspelt. Names of containers and pods may be known to the agent alone, once one of their
+ * processes uses CUDA.
  */
 static int check_selection(const struct run *run)
 {
 	const struct process_selection *selection = &run->settings->selection;
+	const struct process_selection user = { .user = selection->user };
 	const struct state *state = &run->remote.state;
+	int code;
 	size_t i;
 
 	for (i = 0; i < state->processes_count; i++)
 		if (process_selection_has(selection, state->processes[i]))
 			return EXIT_OK;
-	return live_choice_check(selection, &run->settings->capture.names);
+	code = selection->user ? live_choice_check(&user, &run->settings->capture.names) : EXIT_OK;
+	if (code == EXIT_OK && (selection->container || selection->pod || selection->namespace))
+		log_warning("the agent has no process of this %s now; memscope-bpf top --agent"
+			    " without it shows which it has",
+			    selection->container ? "container" :
+			    selection->pod       ? "pod" :
+						   "namespace");
+	return code;
 }
 
 int top_agent_run(struct top_run_settings *settings)

@@ -103,6 +103,7 @@ static void set_spaces(const struct json_tree *tree, const struct json_value *sp
 	}
 }
 
+/* One that does not say what is used is left out. */
 static int add_limit(const struct json_tree *tree, const struct json_value *value,
 		     struct process *process)
 {
@@ -114,7 +115,7 @@ static int add_limit(const struct json_tree *tree, const struct json_value *valu
 	copy_text(record.path, sizeof(record.path), json_tree_text(tree, value, "cgroup"));
 	take_number(tree, value, "ts_ns", &record.event.ts_ns);
 	if (!take_number(tree, value, "used_bytes", &record.used_bytes))
-		return -EINVAL;
+		return 0;
 	if (limited && take_number(tree, value, "limit_bytes", &record.limit_bytes) &&
 	    take_number(tree, value, "limit_used_bytes", &record.limit_used_bytes)) {
 		length = strnlen(limited, sizeof(record.path) - 1);

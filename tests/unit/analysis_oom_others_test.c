@@ -58,13 +58,24 @@ static void run_co_tenants_late(struct run *run)
 	fail_alloc(run, GIB);
 }
 
+static void run_co_tenants_after(struct run *run, uint64_t ns)
+{
+	begin_late(run, 2 * GIB, GIB);
+	run->now_ns += ns;
+	alloc_new(run, 512 * MIB);
+	fail_alloc(run, GIB);
+}
+
 /* The same, long after the sample. */
 static void run_co_tenants_long_ago(struct run *run)
 {
-	begin_late(run, 2 * GIB, GIB);
-	run->now_ns += MINUTE;
-	alloc_new(run, 512 * MIB);
-	fail_alloc(run, GIB);
+	run_co_tenants_after(run, 30 * SECOND);
+}
+
+/* So long after it that the device is another one. */
+static void run_co_tenants_too_long_ago(struct run *run)
+{
+	run_co_tenants_after(run, MINUTE);
 }
 
 /* They hold something, and the process more. */
@@ -91,6 +102,62 @@ static void run_untraced(struct run *run)
 	fail_alloc(run, GIB);
 }
 
+static void run_untraced_after(struct run *run, uint64_t ns)
+{
+	sample(run, 3 * GIB, GIB, 1, 3 * GIB);
+	alloc_new(run, 256 * MIB);
+	run->now_ns += ns;
+	fail_alloc(run, GIB);
+}
+
+/* No process held anything before, but what those that were not traced do is not followed. */
+static void run_untraced_long_ago(struct run *run)
+{
+	run_untraced_after(run, 30 * SECOND);
+}
+
+static void run_untraced_too_long_ago(struct run *run)
+{
+	run_untraced_after(run, MINUTE);
+}
+
+/* The driver was asked after the sample: by then, they held a quarter. */
+static void run_told_since(struct run *run)
+{
+	run->now_ns += SECOND;
+	sample(run, 3 * GIB, GIB, 1, 3 * GIB);
+	alloc_new(run, 2 * GIB);
+	told(run, GIB, 4 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* Before the sample: they may have come since. */
+static void run_told_before(struct run *run)
+{
+	told(run, 3 * GIB, 4 * GIB);
+	run->now_ns += SECOND;
+	sample(run, 3 * GIB, GIB, 1, 3 * GIB);
+	fail_alloc(run, 2 * GIB);
+}
+
+/* What it was told is of its part of the device alone. */
+static void run_told_of_a_part(struct run *run)
+{
+	sample(run, 3 * GIB, GIB, 1, 3 * GIB);
+	alloc_new(run, 512 * MIB);
+	told(run, 512 * MIB, GIB);
+	fail_alloc(run, 768 * MIB);
+}
+
+/* By then, both together held a quarter less than in the sample. */
+static void run_told_since_late(struct run *run)
+{
+	begin_late(run, 2 * GIB, GIB);
+	run->now_ns += SECOND;
+	told(run, 1920 * MIB, 4 * GIB + 256 * MIB);
+	fail_alloc(run, 3 * GIB);
+}
+
 /* What one gave back since the sample is not held. */
 static void run_gone_since(struct run *run)
 {
@@ -113,12 +180,26 @@ static const struct {
 	  OOM_CO_TENANT, true, 768 * MIB, 3 * GIB, 3 * GIB + 768 * MIB, 2 * GIB },
 	{ { "co-tenants, an old sample", run_co_tenants_long_ago, { { FINDING_OOM, L, GIB } }, 1 },
 	  OOM_CO_TENANT, true, 768 * MIB, 3 * GIB, 3 * GIB + 768 * MIB, 2 * GIB },
+	{ { "co-tenants, too old a sample", run_co_tenants_too_long_ago, { { FINDING_OOM, L, GIB } }, 1 },
+	  OOM_UNKNOWN, false, 640 * MIB, 0, 640 * MIB, 0 },
 	{ { "together, attached late", run_together_late, { { FINDING_OOM, M, GIB } }, 1 },
 	  OOM_FULL, true, 2 * GIB + 256 * MIB, GIB + 512 * MIB, 3 * GIB + 768 * MIB, GIB },
 	{ { "room by the sample", run_room_late, { { FINDING_OOM, L, 64 * MIB } }, 1 },
 	  OOM_UNKNOWN, true, 256 * MIB, 3 * GIB, 3 * GIB + 256 * MIB, 2 * GIB },
 	{ { "untraced", run_untraced, { { FINDING_OOM, M, GIB } }, 1 },
 	  OOM_CO_TENANT, true, 256 * MIB, 3 * GIB - 256 * MIB, 3 * GIB, 0 },
+	{ { "untraced, an old sample", run_untraced_long_ago, { { FINDING_OOM, L, GIB } }, 1 },
+	  OOM_CO_TENANT, true, 256 * MIB, 3 * GIB, 3 * GIB + 256 * MIB, 0 },
+	{ { "untraced, too old a sample", run_untraced_too_long_ago, { { FINDING_OOM, L, GIB } }, 1 },
+	  OOM_FULL, false, 256 * MIB, 0, 256 * MIB, 0 },
+	{ { "told since the sample", run_told_since, { { FINDING_OOM, H, 2 * GIB } }, 1 },
+	  OOM_FULL, true, 2 * GIB, GIB, 3 * GIB, 0 },
+	{ { "told before the sample", run_told_before, { { FINDING_OOM, L, 2 * GIB } }, 1 },
+	  OOM_UNEXPLAINED, true, 0, 3 * GIB, 3 * GIB, 0 },
+	{ { "told of a part", run_told_of_a_part, { { FINDING_OOM, H, 768 * MIB } }, 1 },
+	  OOM_FULL, false, 512 * MIB, 3 * GIB, 3 * GIB + 512 * MIB, 0 },
+	{ { "told since, attached late", run_told_since_late, { { FINDING_OOM, M, 3 * GIB } }, 1 },
+	  OOM_UNEXPLAINED, true, 128 * MIB, 2304 * MIB, 2432 * MIB, 1536 * MIB },
 	{ { "gone since the sample", run_gone_since, { { FINDING_OOM, M, GIB } }, 1 },
 	  OOM_FULL, true, 2 * GIB + 256 * MIB, GIB, 3 * GIB + 256 * MIB, GIB },
 	/* clang-format on */

@@ -28,7 +28,7 @@ static void sample(uint64_t other_bytes, uint64_t free_bytes)
 	report_dump_add(&dump, record_at(now_ns, of_other(record_held("GPU-1", other_bytes))));
 }
 
-static void check(uint64_t own_bytes, const char *cause, const char *remedy)
+static void check_after(uint64_t ns, uint64_t own_bytes, const char *cause, const char *remedy)
 {
 	struct report_reader reader;
 	struct verdict verdict;
@@ -40,6 +40,7 @@ static void check(uint64_t own_bytes, const char *cause, const char *remedy)
 	add(record_process(MS_TYPE_ATTACH, "train", 0));
 	add(record_identity("user\0root\0namespace\0ml\0pod\0train-0"));
 	sample(1900 * MIB, 2100 * MIB);
+	now_ns += ns;
 	add(alloc("cuMemAlloc_v2", 0x100000000, own_bytes));
 	add(record_failed(MS_CUDA_OUT_OF_MEMORY,
 			  record_without(MS_KNOWN_ADDR, alloc("cuMemAlloc_v2", 0, 1200 * MIB))));
@@ -57,6 +58,11 @@ static void check(uint64_t own_bytes, const char *cause, const char *remedy)
 	assert_true(has(&verdict.sentences[1], remedy));
 	verdict_fini(&verdict);
 	done(&reader);
+}
+
+static void check(uint64_t own_bytes, const char *cause, const char *remedy)
+{
+	check_after(0, own_bytes, cause, remedy);
 }
 
 static void it_and_others(void **state)
@@ -84,11 +90,20 @@ static void others_above_all(void **state)
 	      "if server (200) had held ");
 }
 
+/* How sure the cause is, is said beside what to do. */
+static void long_after_the_sample(void **state)
+{
+	(void)state;
+	check_after(30000 * MILLISECOND, 1000 * MIB, "Cause: co-tenant (",
+		    "What to do (the cause is of low confidence): ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_and_others),
 		cmocka_unit_test(others_above_all),
+		cmocka_unit_test(long_after_the_sample),
 	};
 
 	return unit_run("report: who fills devices together", tests);

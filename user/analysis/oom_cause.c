@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/oom_limit.h"
+#include "analysis/oom_others.h"
 #include "analysis/oom_series.h"
 
 static const char *const NO_VIEW = "the program did not ask how much of the device is free";
@@ -124,12 +125,18 @@ static void judge(struct analysis_oom *oom, enum oom_cause cause,
 	oom->lowered_by = confidence == FINDING_HIGH ? NULL : lowered_by;
 }
 
+/* What holds memory was traced from its beginning: since the sample, too. */
+static bool is_followed(const struct analysis_oom *oom)
+{
+	return !oom->held_before && !oom->others.untraced;
+}
+
 /* High if the program was told how much is free: what NVML said is older than the failure. */
 static void judge_by(struct analysis_oom *oom, enum oom_cause cause, const struct device *device)
 {
 	if (device->sampled)
 		judge(oom, cause,
-		      oom->others.fresh || !oom->held_before ? FINDING_MEDIUM : FINDING_LOW,
+		      oom->others.fresh || is_followed(oom) ? FINDING_MEDIUM : FINDING_LOW,
 		      BY_SAMPLE);
 	else if (!device->free_known)
 		judge(oom, cause, FINDING_MEDIUM, NO_VIEW);
@@ -393,7 +400,7 @@ static bool is_co_tenant(struct analysis_oom *oom, const struct device *device,
 	return true;
 }
 
-/* Nobody holds most of it: together they hold it, and whoever has more is the first to look at. */
+/* Together they hold most of it, and the one that has more is the first to look at. */
 static bool is_shared(struct analysis_oom *oom, const struct device *device,
 		      const struct analysis_options *options)
 {
@@ -524,8 +531,10 @@ static void find_remedies(struct analysis_oom *oom, const struct device *device)
 
 void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *options)
 {
-	const struct device device = device_of(oom);
+	struct device device;
 
+	oom_others_bound(oom);
+	device = device_of(oom);
 	if (oom->space == MS_SPACE_PINNED || oom->space == MS_SPACE_REGISTERED) {
 		judge_host(oom, &device, options);
 		return;

@@ -95,6 +95,7 @@ struct oom_holder {
 	uint64_t start_ns;
 	char comm[MS_COMM_BYTES];
 	uint64_t bytes;
+	uint64_t live_bytes; /* of that, allocated while it was traced, and not freed */
 };
 
 /* Who held the rest of the device, and how full it was (analysis/oom_others.h). */
@@ -107,6 +108,7 @@ struct oom_others {
 	uint64_t in_use_bytes;            /* when the call failed */
 	uint64_t own_bytes;               /* of that, the process that failed */
 	uint64_t bytes;                   /* of all others */
+	uint64_t live_bytes;              /* of that, traced and allocated, as above */
 	uint64_t untraced_bytes;          /* of that, processes that were not traced: so many */
 	uint32_t untraced;
 	struct oom_holder list[OOM_TOP]; /* traced ones, largest first */

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+/* The recorder reads NVML every 10 s: an older sample says nothing of the device any more. */
+#define SAMPLE_AGE_NS 60000000000
+
+/* One part of so many: what a program is told is all, and NVML's number, differ by less. */
+#define TOTALS_DIFFER 20
+
 /* ---- the sample ------------------------------------------------------------------------------ */
 
 /* NVML's device that the process calls by that number; NULL: none is proven to be. */
@@ -30,6 +36,8 @@ void oom_others_begin(struct analysis_oom *oom, const struct state *state,
 	if (!device || !(device->last.known & MS_DEVICE_MEMORY))
 		return;
 	last = &device->last;
+	if (oom->figures_ts_ns > last->event.ts_ns + SAMPLE_AGE_NS)
+		return;
 	others->sampled = true;
 	others->sample_ns = last->event.ts_ns;
 	others->fresh = oom->figures_ts_ns <= others->sample_ns + options->oom_view_ns;
@@ -62,26 +70,33 @@ static bool sample_of(const struct oom_others *others, const struct process *pro
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static void list(struct oom_others *others, const struct process *process, uint64_t bytes)
+/* The largest first; `place` is the last one's, which may be overwritten. */
+static void sink(struct oom_others *others, size_t place, struct oom_holder holder)
+{
+	for (; place > 0 && others->list[place - 1].bytes < holder.bytes; place--)
+		others->list[place] = others->list[place - 1];
+	others->list[place] = holder;
+}
+
+static void list(struct oom_others *others, const struct process *process, uint64_t bytes,
+		 uint64_t live_bytes)
 {
 	struct oom_holder holder = { .pid = process->pid,
 				     .start_ns = process->start_ns,
-				     .bytes = bytes };
-	size_t place = others->count;
+				     .bytes = bytes,
+				     .live_bytes = live_bytes };
 
 	memcpy(holder.comm, process->comm, sizeof(holder.comm));
 	others->bytes += bytes;
-	if (place == OOM_TOP) {
+	others->live_bytes += live_bytes;
+	if (others->count < OOM_TOP) {
+		others->count++;
+	} else {
 		others->more++;
 		if (others->list[OOM_TOP - 1].bytes >= bytes)
 			return;
-		place--;
-	} else {
-		others->count++;
 	}
-	for (; place > 0 && others->list[place - 1].bytes < bytes; place--)
-		others->list[place] = others->list[place - 1];
-	others->list[place] = holder;
+	sink(others, others->count - 1, holder);
 }
 
 void oom_others_note(struct analysis_oom *oom, const struct process *process, uint64_t live_bytes)
@@ -107,7 +122,7 @@ void oom_others_note(struct analysis_oom *oom, const struct process *process, ui
 	if (process->pid == oom->pid && process->start_ns == oom->start_ns)
 		others->own_bytes = held;
 	else if (held)
-		list(others, process, held);
+		list(others, process, held, live_bytes < held ? live_bytes : held);
 }
 
 void oom_others_end(struct analysis_oom *oom)
@@ -118,6 +133,64 @@ void oom_others_end(struct analysis_oom *oom)
 		others->in_use_bytes = others->total_bytes;
 	if (others->in_use_bytes < others->own_bytes + others->bytes)
 		others->in_use_bytes = others->own_bytes + others->bytes;
+}
+
+/* ---- what the driver said later -------------------------------------------------------------- */
+
+/* What was in use by the driver's answer, if that is of the whole device and the newer one. */
+static bool used_since(const struct analysis_oom *oom, uint64_t *bytes)
+{
+	const struct oom_others *others = &oom->others;
+	const bool told = oom->request.told;
+	const uint64_t total = told ? oom->request.told_total_bytes : oom->view.total_bytes;
+	uint64_t free_bytes;
+
+	if (!others->sampled || !analysis_oom_free(oom, &free_bytes) ||
+	    (told ? oom->request.told_ts_ns : oom->view.ts_ns) <= others->sample_ns ||
+	    total < others->total_bytes - others->total_bytes / TOTALS_DIFFER)
+		return false;
+	*bytes = total > free_bytes ? total - free_bytes : 0;
+	return true;
+}
+
+/* Of what traced processes hold beside what they were seen to allocate, all have a like part. */
+static void reduce_traced(struct oom_others *others, uint64_t left_bytes, uint64_t unseen_bytes)
+{
+	const double part = (double)left_bytes / (double)unseen_bytes;
+	size_t i;
+
+	for (i = 0; i < others->count; i++) {
+		struct oom_holder holder = others->list[i];
+
+		holder.bytes = holder.live_bytes +
+			       (uint64_t)((double)(holder.bytes - holder.live_bytes) * part);
+		sink(others, i, holder);
+	}
+}
+
+void oom_others_bound(struct analysis_oom *oom)
+{
+	struct oom_others *others = &oom->others;
+	uint64_t used, most, traced, unseen;
+
+	if (!used_since(oom, &used))
+		return;
+	most = used > oom->own.bytes ? used - oom->own.bytes : 0;
+	if (most < others->live_bytes)
+		most = others->live_bytes;
+	if (others->bytes <= most)
+		return;
+	traced = others->bytes - others->untraced_bytes;
+	unseen = traced - others->live_bytes;
+	others->untraced_bytes = most > traced ? most - traced : 0;
+	if (!others->untraced_bytes)
+		others->untraced = 0;
+	if (traced > most)
+		reduce_traced(others, most - others->live_bytes, unseen);
+	others->bytes = most;
+	others->in_use_bytes = oom->own.bytes + most;
+	if (others->own_bytes > oom->own.bytes)
+		others->own_bytes = oom->own.bytes;
 }
 
 /* ---- what it comes to ------------------------------------------------------------------------ */

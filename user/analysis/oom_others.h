@@ -20,4 +20,10 @@ void oom_others_note(struct analysis_oom *oom, const struct process *process, ui
 /* All have been noted. */
 void oom_others_end(struct analysis_oom *oom);
 
+/*
+ * Others hold no more than the driver's answer leaves them, if a program asked how much is free
+ * after the sample: what was not traced, or held before, may be gone. More than once is as once.
+ */
+void oom_others_bound(struct analysis_oom *oom);
+
 #endif /* MEMSCOPE_ANALYSIS_OOM_OTHERS_H */

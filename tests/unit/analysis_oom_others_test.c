@@ -158,6 +158,15 @@ static void run_told_since_late(struct run *run)
 	fail_alloc(run, 3 * GIB);
 }
 
+/* The process uses two, and NVML's only one may be either. */
+static void run_two_devices(struct run *run)
+{
+	alloc_new(run, 128 * MIB);
+	alloc_on(run, 1, 128 * MIB);
+	sample(run, 3 * GIB, GIB, 3, 3 * GIB);
+	fail_alloc(run, GIB);
+}
+
 /* What one gave back since the sample is not held. */
 static void run_gone_since(struct run *run)
 {
@@ -200,6 +209,8 @@ static const struct {
 	  OOM_FULL, false, 512 * MIB, 3 * GIB, 3 * GIB + 512 * MIB, 0 },
 	{ { "told since, attached late", run_told_since_late, { { FINDING_OOM, M, 3 * GIB } }, 1 },
 	  OOM_UNEXPLAINED, true, 128 * MIB, 2304 * MIB, 2432 * MIB, 1536 * MIB },
+	{ { "two devices", run_two_devices, { { FINDING_OOM, L, GIB } }, 1 },
+	  OOM_FULL, false, 128 * MIB, 0, 128 * MIB, 0 },
 	{ { "gone since the sample", run_gone_since, { { FINDING_OOM, M, GIB } }, 1 },
 	  OOM_FULL, true, 2 * GIB + 256 * MIB, GIB, 3 * GIB + 256 * MIB, GIB },
 	/* clang-format on */

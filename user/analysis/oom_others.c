@@ -11,6 +11,25 @@
 
 /* ---- the sample ------------------------------------------------------------------------------ */
 
+/* Whether the process has used another device than that: then one of NVML's may be either. */
+static bool uses_another(const struct process *process, int32_t device)
+{
+	size_t key, i;
+
+	for (i = 0; i < process->contexts_count; i++)
+		if (process->contexts[i].device >= 0 && process->contexts[i].device != device)
+			return true;
+	for (key = 0; key < LEDGERS_COUNT; key++)
+		for (i = 0; i < process->ledgers[key].count; i++) {
+			const struct allocation *entry = &process->ledgers[key].entries[i];
+
+			if (usage_is_on_device(entry->space) && entry->device >= 0 &&
+			    entry->device != device)
+				return true;
+		}
+	return false;
+}
+
 /* NVML's device that the process calls by that number; NULL: none is proven to be. */
 static const struct nvml_device_account *
 device_of(const struct analysis_oom *oom, const struct state *state, const struct process *process)
@@ -22,8 +41,10 @@ device_of(const struct analysis_oom *oom, const struct state *state, const struc
 	for (i = 0; oom->device >= 0 && i < devices->count; i++)
 		if (nvml_account_ordinal(process, devices->devices[i].last.uuid) == oom->device)
 			return &devices->devices[i];
-	return devices->count == 1 && !(known && known->identity.has_uuid) ? &devices->devices[0] :
-									     NULL;
+	if (devices->count != 1 || (known && known->identity.has_uuid) ||
+	    (oom->device >= 0 && uses_another(process, oom->device)))
+		return NULL;
+	return &devices->devices[0];
 }
 
 void oom_others_begin(struct analysis_oom *oom, const struct state *state,

@@ -175,6 +175,30 @@ static void test_moved(void **state)
 	done(&reader);
 }
 
+/* It goes round, and once holds nothing where it has been before: it counts once everywhere. */
+static void test_moved_round(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	begin();
+	be_in(1, "a");
+	allocate(1, 10);
+	be_in(1, "b");
+	be_in(1, "c");
+	be_in(1, "a");
+	release_of(1);
+	be_in(1, "b");
+	be_in(1, "c");
+	allocate(1, 1);
+	reader = by(PROCESS_GROUPS_CONTAINER);
+	assert_int_equal(reader.report.recordings[0]->groups.count, 3);
+	assert_group(&reader, 0, "a", 1, 0, 10);
+	assert_group(&reader, 1, "b", 1, 0, 10);
+	assert_group(&reader, 2, "c", 1, 1, 10);
+	done(&reader);
+}
+
 /* What a program held that executes another one was its own. */
 static void test_executed(void **state)
 {
@@ -298,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_known_later),
 		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_moved_round),
 		cmocka_unit_test(test_executed),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_nothing_unasked),

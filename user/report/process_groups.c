@@ -11,7 +11,6 @@
 
 struct process_groups_member {
 	size_t group;
-	size_t before;  /* the one in which it held memory before; SIZE_MAX: there is none */
 	uint64_t bytes; /* that it holds, of its group's */
 	bool held;      /* any, while it has been in the group */
 	bool renamed;   /* its name is another one from its next event on */
@@ -54,6 +53,7 @@ void process_groups_fini(struct process_groups *groups)
 	free(groups->members);
 	map_fini(&groups->places);
 	map_fini(&groups->names);
+	map_fini(&groups->stays);
 	*groups = (struct process_groups){ 0 };
 }
 
@@ -61,7 +61,7 @@ size_t process_groups_bytes(const struct process_groups *groups)
 {
 	return groups->capacity * sizeof(*groups->list) + groups->name_bytes +
 	       groups->members_capacity * sizeof(*groups->members) + map_bytes(&groups->places) +
-	       map_bytes(&groups->names);
+	       map_bytes(&groups->names) + map_bytes(&groups->stays);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -206,8 +206,7 @@ static struct process_groups_member *member_of(struct process_groups *groups,
 		*err = -ENOMEM;
 		return NULL;
 	}
-	groups->members[groups->members_count] =
-		(struct process_groups_member){ .group = group, .before = SIZE_MAX };
+	groups->members[groups->members_count] = (struct process_groups_member){ .group = group };
 	groups->list[group].processes++;
 	return &groups->members[groups->members_count++];
 }
@@ -224,26 +223,31 @@ static void set_bytes(struct process_group *group, struct process_groups_member 
 	group->peak_ts_ns = ts_ns;
 }
 
+static uint64_t stay_of(const struct process_groups *groups,
+			const struct process_groups_member *member, size_t group)
+{
+	return (uint64_t)(member - groups->members) * PROCESS_GROUPS_MAX + group;
+}
+
 /*
- * It turns out to be somebody else's; or, if it has held memory there, it is in another container
- * or has another name from now on, and was there until then.
+ * It turns out to be another group's; or, if it has held memory there, it is in another container
+ * or has another name from now on, and was there until then. In each group it counts once.
  */
-static void move(struct process_groups *groups, struct process_groups_member *member, size_t to,
-		 uint64_t ts_ns)
+static int move(struct process_groups *groups, struct process_groups_member *member, size_t to,
+		uint64_t ts_ns)
 {
 	struct process_group *from = &groups->list[member->group];
-	const bool was_there = member->held && from->name;
-	const uint64_t bytes = member->bytes;
+	const uint64_t stay = stay_of(groups, member, member->group), bytes = member->bytes;
 
+	if (member->held && from->name && map_set(&groups->stays, stay, 1))
+		return -ENOMEM;
 	set_bytes(from, member, 0, ts_ns);
-	from->processes -= !was_there;
-	/* It may have been counted there before. */
-	groups->list[to].processes += to != member->before;
-	if (was_there)
-		member->before = member->group;
+	from->processes -= !map_get(&groups->stays, stay);
+	groups->list[to].processes += !map_get(&groups->stays, stay_of(groups, member, to));
 	member->held = false;
 	member->group = to;
 	set_bytes(&groups->list[to], member, bytes, ts_ns);
+	return 0;
 }
 
 /* ---- while it is replayed -------------------------------------------------------------------- */
@@ -265,8 +269,8 @@ static int take(struct process_groups *groups, const struct process *process, bo
 	/* What has ended with a program was never the next one's. */
 	if (bytes < member->bytes)
 		set_bytes(&groups->list[member->group], member, bytes, ts_ns);
-	if (group != member->group)
-		move(groups, member, group, ts_ns);
+	if (group != member->group && move(groups, member, group, ts_ns))
+		return -ENOMEM;
 	if (process->exited && !member->exited)
 		groups->list[group].left_bytes += process_left_held_bytes(process);
 	member->exited = process->exited;
@@ -360,6 +364,7 @@ void process_groups_finish(struct process_groups *groups)
 	groups->count = kept;
 	qsort(groups->list, groups->count, sizeof(*groups->list), by_peak);
 	/* They have other places now. */
+	map_fini(&groups->stays);
 	map_fini(&groups->names);
 	map_fini(&groups->places);
 }

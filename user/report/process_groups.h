@@ -52,6 +52,7 @@ struct process_groups {
 	size_t members_count, members_capacity;
 	struct map places; /* event_process_key() -> position of the member */
 	struct map names;  /* hash of a name -> position in the list */
+	struct map stays;  /* members and groups in which they have held memory and are no more */
 	uint64_t not_members;
 };
 

@@ -123,6 +123,35 @@ static int load(void *context, const void *record, size_t length)
 	return checkpoint_load(context, record, length);
 }
 
+/* It is chosen by these, too; the title is the program's, and only the last one is its name. */
+static void test_a_checkpoint_has_earlier_places(void **state)
+{
+	struct scenario scenario = { 0 };
+	struct state restored = { 0 };
+	const struct process_identity *identity;
+	struct checkpoint anchor;
+
+	(void)state;
+	apply(&scenario, record_identity("cgroup\0/a\0title\0ray::Old"));
+	apply(&scenario, record_process(MS_TYPE_ATTACH, "sh", 0));
+	apply(&scenario, record_identity("cgroup\0/b"));
+	apply(&scenario, record_identity("cgroup\0/c\0user\0bob"));
+	apply(&scenario, record_process(MS_TYPE_ATTACH, "sh", 0));
+	checkpoint_init(&anchor, &restored);
+	assert_int_equal(checkpoint_save(&scenario.state, 1, load, &anchor), 0);
+	identity = &restored.processes[0]->identity;
+	assert_string_equal(identity->known.items[IDENTITY_CGROUP], "/c");
+	assert_string_equal(identity->known.items[IDENTITY_USER], "bob");
+	assert_string_equal(restored.processes[0]->comm, "sh");
+	assert_non_null(identity->earlier);
+	assert_string_equal(identity->earlier->known.items[IDENTITY_CGROUP], "/b");
+	assert_non_null(identity->earlier->earlier);
+	assert_string_equal(identity->earlier->earlier->known.items[IDENTITY_CGROUP], "/a");
+	assert_null(identity->earlier->earlier->earlier);
+	state_fini(&restored);
+	state_fini(&scenario.state);
+}
+
 static void test_a_checkpoint_has_it(void **state)
 {
 	struct scenario scenario = { 0 };
@@ -157,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_a_program_that_ended_first_keeps_what_belongs_to_the_process),
+		cmocka_unit_test(test_a_checkpoint_has_earlier_places),
 		cmocka_unit_test(test_a_checkpoint_has_it),
 	};
 

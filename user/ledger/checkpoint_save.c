@@ -339,18 +339,20 @@ static void save_devices(struct saver *saver)
 	}
 }
 
-/* Item by item: what has been forgotten is not in it any more. */
-static void save_identity(struct saver *saver)
+/* Where it was before comes first. Item by item: what was forgotten is not in it any more. */
+static void save_identity(struct saver *saver, const struct process_identity *identity)
 {
-	const struct identity *known = &saver->process->identity.known;
+	const bool is_earlier = identity != &saver->process->identity;
 	struct ms_checkpoint_identity record;
 	struct string texts = { 0 };
 	enum identity_item item;
 
+	if (identity->earlier)
+		save_identity(saver, identity->earlier);
 	for (item = 0; item < IDENTITY_ITEMS; item++) {
-		const char *value = known->items[item], *name = identity_rows[item].name;
+		const char *value = identity->known.items[item], *name = identity_rows[item].name;
 
-		if (!value)
+		if (!value || (is_earlier && item == IDENTITY_TITLE))
 			continue;
 		if (!texts.length)
 			string_append(&texts, (const char *)&record, sizeof(record));
@@ -482,7 +484,7 @@ static void save_one(struct saver *saver, const struct process *process, bool mo
 {
 	saver->process = process;
 	save_process(saver, more);
-	save_identity(saver);
+	save_identity(saver, &saver->process->identity);
 	save_calls(saver);
 	save_counters(saver);
 	save_spaces(saver);

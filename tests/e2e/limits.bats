@@ -70,6 +70,33 @@ counted() {
 		fail "$(cat report.txt)"
 }
 
+# said TEXT: whether the last that the recording has of limits is so, of what stands in its line
+said() {
+	"$REAL" export -f ndjson -o - run.mscope 2> export.err | grep '"type":"memory_limit"' | tail -n 1 | grep -qF "$1"
+}
+
+@test "where a process's cgroup has no limit any more and uses nothing, that is said once" {
+	record_start -p "$PUPPET_PID" --nvml=200ms -o run.mscope
+	puppet load
+	puppet init
+	puppet alloc 4096
+	wait_for 'said "\"limit_bytes\":$((1000 << 20)),"'
+	counted /pods 0 max
+	counted /pods/one 0 max
+	wait_for 'said "\"region\":\"\""'
+	counted /pods 5 1000
+	wait_for 'said "\"limit_used_bytes\":$((5 << 20)),"'
+	# It moves to one that is not limited.
+	counted /free 0 max
+	echo 0::/free > "of/$PUPPET_PID"
+	wait_for 'said "\"region\":\"\""'
+	puppet_end
+	tool_wait record RECORD_PID
+	"$REAL" export -f ndjson -o - run.mscope | grep -c '"region":"",' | grep -qx 2
+	"$REAL" export -f openmetrics -o run.om run.mscope
+	run ! grep -q memscope_cgroup run.om
+}
+
 @test "the agent says it of its processes, and has series of cgroups" {
 	agent_start
 	puppet load
@@ -111,6 +138,25 @@ counted() {
 	valid report report.json
 	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.cause, .confidence, (.cgroup_limit | .cgroup, .region, .reached)]' report.json)" \
 		'["limit","high","/pods/one","nvml/0000:65:00.0",true]'
+}
+
+@test "where NVML says it, and nothing of a limit any more, that is said" {
+	rm -r cgroups/pods cgroups/dmem.current cgroups/dmem.capacity
+	cat > state <<-END
+		driver 615.71.09
+		device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=2048M reserved=0 used=1100M
+		process device=0 pid=$PUPPET_PID used=600M
+		limit device=0 cgroup=/sys/fs/cgroup/pods/one soft=0 hard=1000M used=990M
+	END
+	SIMNV=$PWD/state LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 record_start -p "$PUPPET_PID" --nvml=200ms -o run.mscope
+	puppet load
+	puppet init
+	wait_for 'said "\"region\":\"nvml/0000:65:00.0\""'
+	grep -v limit state > lifted
+	mv lifted state
+	wait_for 'said "\"region\":\"\""'
+	puppet_end
+	tool_wait record RECORD_PID
 }
 
 @test "where the kernel counts nothing, nothing is said" {

@@ -227,6 +227,34 @@ static void test_what_makes_it_less_sure(void **state)
 	run_end(&run);
 }
 
+/* It was lifted, or nothing has been said of it for long; also if that is said after the failure. */
+static void test_it_is_not_so_any_more(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		const struct analysis_oom *oom;
+		struct run run = { 0 };
+
+		run_begin(&run);
+		alloc_new(&run, 3 * GIB);
+		limited(&run, 7 * GIB, 20 * GIB);
+		if (i == 0)
+			feed(&run, record_limit("", 0, 0));
+		else if (i == 1)
+			wait_for(&run, 31 * SECOND);
+		step(&run);
+		fail_alloc(&run, 2 * GIB);
+		if (i == 2)
+			feed(&run, record_limit("", 0, 0));
+		oom = only_oom(&run);
+		assert_int_not_equal(oom->cause, OOM_LIMIT);
+		assert_false(oom->limit_known);
+		run_end(&run);
+	}
+}
+
 static void leak(struct run *run, union record limit)
 {
 	int i;
@@ -274,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_it_is_no_reason),
 		cmocka_unit_test(test_two_devices_are_limited),
 		cmocka_unit_test(test_what_makes_it_less_sure),
+		cmocka_unit_test(test_it_is_not_so_any_more),
 		cmocka_unit_test(test_a_leak_reaches_any_limit),
 	};
 

@@ -31,6 +31,47 @@ static void test_the_newest_moment_counts(void **state)
 	state_fini(&s.state);
 }
 
+/* A process is in a cgroup with no limit that uses nothing, or its limit was lifted. */
+static void test_nothing_is_said_any_more(void **state)
+{
+	const struct device_limits *limits;
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_at(SECOND, record_limit(VRAM, GIB, 8 * GIB)));
+	apply(&s, record_at(2 * SECOND, record_limit("", 0, 0)));
+	limits = &first_process(&s)->limits;
+	assert_int_equal(limits->count, 0);
+	assert_int_equal(device_limits_count(limits, 2 * SECOND), 0);
+	assert_null(device_limits_of(limits, ""));
+	apply(&s, record_at(3 * SECOND, record_limit(VRAM, GIB, 8 * GIB)));
+	assert_int_equal(limits->count, 1);
+	state_fini(&s.state);
+}
+
+/* Three looks later, nothing is known any more: looks are 10 s apart, or further if they were. */
+static void test_old_ones_do_not_count(void **state)
+{
+	const struct device_limits *limits;
+	struct scenario s = { 0 };
+
+	(void)state;
+	apply(&s, record_at(SECOND, record_limit(VRAM, GIB, 8 * GIB)));
+	limits = &first_process(&s)->limits;
+	assert_int_equal(device_limits_count(limits, 0), 1);
+	assert_int_equal(device_limits_count(limits, 31 * SECOND - 1), 1);
+	assert_int_equal(device_limits_count(limits, 31 * SECOND), 0);
+	apply(&s, record_at(61 * SECOND, record_limit(VRAM, GIB, 8 * GIB)));
+	apply(&s, record_at(61 * SECOND, record_limit(OTHER, GIB, 8 * GIB)));
+	assert_int_equal(device_limits_count(limits, 241 * SECOND - 1), 2);
+	assert_int_equal(device_limits_count(limits, 241 * SECOND), 0);
+	/* One that a refusal asked for. */
+	apply(&s, record_at(62 * SECOND, record_limit(VRAM, GIB, 8 * GIB)));
+	assert_int_equal(device_limits_count(limits, 92 * SECOND - 1), 1);
+	assert_int_equal(device_limits_count(limits, 92 * SECOND), 0);
+	state_fini(&s.state);
+}
+
 static void test_of_which_device(void **state)
 {
 	const struct device_limits *limits;
@@ -75,6 +116,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_newest_moment_counts),
+		cmocka_unit_test(test_nothing_is_said_any_more),
+		cmocka_unit_test(test_old_ones_do_not_count),
 		cmocka_unit_test(test_of_which_device),
 		cmocka_unit_test(test_there_are_not_too_many),
 	};

@@ -133,13 +133,14 @@ static void put_devices(struct json *json, const struct report_recording *record
 }
 
 /* What its cgroup uses and may use. */
-static void put_limits(struct json *json, const struct device_limits *limits)
+static void put_limits(struct json *json, const struct device_limits *limits, uint64_t now_ns)
 {
+	const size_t count = device_limits_count(limits, now_ns);
 	size_t i;
 
 	json_name(json, "limits");
 	json_open(json, '[');
-	for (i = 0; i < limits->count; i++) {
+	for (i = 0; i < count; i++) {
 		const struct ms_limit *limit = &limits->list[i];
 		const bool limited = limit->known & MS_LIMIT_MEMORY;
 		const bool device = limit->known & MS_LIMIT_DEVICE;
@@ -207,7 +208,7 @@ static void put_process(struct json *json, const struct answers_source *source,
 		    books_peak_live(source->books, process));
 	put_spaces(json, process);
 	put_devices(json, recording, shown);
-	put_limits(json, &process->limits);
+	put_limits(json, &process->limits, report_end_ns(recording));
 	json_put_u64(json, "launches", process->launches);
 	json_put_u64(json, "graph_launches", process->graph_launches);
 	put_cost(json, &source->own, process);

@@ -181,11 +181,11 @@ int ooms_limit(struct ooms *ooms, const struct process *process,
 	const struct device_limits *limits = &process->limits;
 	size_t i;
 
-	for (i = 0; limits->count && i < ooms->count; i++) {
+	for (i = 0; i < ooms->count; i++) {
 		struct analysis_oom *oom = &ooms->list[i];
 
 		if (oom->pid != process->pid || oom->start_ns != process->start_ns ||
-		    !oom_limit_is_of(oom, limits->list[0].event.ts_ns))
+		    !oom_limit_is_of(oom, limits->ts_ns))
 			continue;
 		oom_limit_take(oom, process);
 		if (oom->request.outcome != OOM_OPEN)

@@ -221,6 +221,7 @@ struct analysis_oom {
 	 * failure, or soon after it; and whether it left less than was asked for, of the cause.
 	 */
 	bool limit_known;
+	uint64_t limit_ts_ns; /* when the kernel said what is taken; also if it is nothing */
 	bool limit_is_sure; /* that it is of this device, and not of another one */
 	struct ms_limit limit;
 	uint64_t limit_held_bytes; /* by the process, on all devices, when the kernel said that */

@@ -6,11 +6,11 @@
 
 bool oom_limit_is_of(const struct analysis_oom *oom, uint64_t ts_ns)
 {
-	const bool after = oom->limit_known && oom->limit.event.ts_ns >= oom->last_ts_ns;
+	const bool after = oom->limit_ts_ns >= oom->last_ts_ns;
 
 	/* The first time after it; its records come one by one. */
 	return ts_ns >= oom->last_ts_ns && ts_ns - oom->last_ts_ns <= SOON_NS &&
-	       (!after || ts_ns == oom->limit.event.ts_ns);
+	       (!after || ts_ns == oom->limit_ts_ns);
 }
 
 void oom_limit_take(struct analysis_oom *oom, const struct process *process)
@@ -22,7 +22,10 @@ void oom_limit_take(struct analysis_oom *oom, const struct process *process)
 	if (device && device->identity.pci.known)
 		device_append_pci(&pci, &device->identity);
 	string_append_char(&pci, '\0');
-	limit = pci.failed ? NULL : device_limits_of(&process->limits, pci.bytes);
+	limit = pci.failed || !device_limits_count(&process->limits, oom->last_ts_ns) ?
+			NULL :
+			device_limits_of(&process->limits, pci.bytes);
+	oom->limit_ts_ns = process->limits.ts_ns;
 	oom->limit_known = limit;
 	oom->limit_is_sure = !pci.failed && (*pci.bytes || process->limits.count == 1);
 	string_fini(&pci);

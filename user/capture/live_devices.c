@@ -38,6 +38,13 @@ static int feed_processes(struct live *live, uint64_t ts_ns)
 	return err;
 }
 
+/* Whether what it does not say is not so. */
+static bool is_whole(const struct nvml_snapshot *snapshot)
+{
+	return snapshot->state == NVML_READY && !snapshot->cut && !snapshot->hangs &&
+	       !*snapshot->problem;
+}
+
 /* What cgroups may use, where the driver counts that and not the kernel. */
 static int feed_limits(struct live *live, uint64_t ts_ns)
 {
@@ -45,13 +52,14 @@ static int feed_limits(struct live *live, uint64_t ts_ns)
 	struct dmem_table cgroups = { .count = 0 };
 	size_t i, place;
 
-	for (i = 0; live->snapshot->limits_count && i < targets->count && !live->err; i++) {
-		const struct target *target = targets->targets[i];
+	for (i = 0; !live->limits && i < targets->count && !live->err; i++) {
+		struct target *target = targets->targets[i];
 
 		place = nvml_limits_add(&cgroups, live->snapshot, (uint32_t)target->pid);
 		if (place != DMEM_NONE)
-			live_limits_feed(live, &cgroups.cgroups[place], target->pid,
-					 target->start_ns, ts_ns);
+			live_limits_feed(live, &cgroups.cgroups[place], target, ts_ns);
+		else if (is_whole(live->snapshot))
+			live_limits_feed(live, NULL, target, ts_ns);
 	}
 	dmem_table_fini(&cgroups);
 	return live->err;

@@ -228,8 +228,8 @@ void live_devices_close(struct live *live);
 /* live_limits.c. see: as above. open returns 0 or -errno. */
 int live_limits_open(struct live *live);
 void live_limits_see(struct live *live, const struct ms_call *call);
-/* Of a process. Returns what the feed did. */
-int live_limits_feed(struct live *live, const struct dmem *dmem, pid_t pid, uint64_t start_ns,
+/* Of a process; NULL: of none of its cgroups anything is said. Returns what the feed did. */
+int live_limits_feed(struct live *live, const struct dmem *dmem, struct target *target,
 		     uint64_t ts_ns);
 void live_limits_close(struct live *live);
 

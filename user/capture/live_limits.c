@@ -52,10 +52,24 @@ static struct ms_limit record_of(const struct dmem *dmem, const struct dmem_regi
 	return record;
 }
 
-/* Those that say something. */
-int live_limits_feed(struct live *live, const struct dmem *dmem, pid_t pid, uint64_t start_ns,
-		     uint64_t ts_ns)
+/* A process, as it was at a time. */
+struct limited {
+	pid_t pid;
+	uint64_t start_ns, ts_ns;
+};
+
+static void feed_record(struct live *live, struct ms_limit *record, const struct limited *limited)
 {
+	record->event.ts_ns = limited->ts_ns;
+	record->event.pid = record->event.tid = (uint32_t)limited->pid;
+	record->event.start_ns = limited->start_ns;
+	live_feed(live, record, sizeof(*record));
+}
+
+/* Those that say something. Returns whether there are any. */
+static bool feed_regions(struct live *live, const struct dmem *dmem, const struct limited *limited)
+{
+	bool said = false;
 	size_t i;
 
 	for (i = 0; i < dmem->count && !live->err; i++) {
@@ -63,11 +77,23 @@ int live_limits_feed(struct live *live, const struct dmem *dmem, pid_t pid, uint
 
 		if (!record.used_bytes && !(record.known & MS_LIMIT_MEMORY))
 			continue;
-		record.event.ts_ns = ts_ns;
-		record.event.pid = record.event.tid = (uint32_t)pid;
-		record.event.start_ns = start_ns;
-		live_feed(live, &record, sizeof(record));
+		feed_record(live, &record, limited);
+		said = true;
 	}
+	return said;
+}
+
+/* What was said before would count for ever if nothing took its place. */
+int live_limits_feed(struct live *live, const struct dmem *dmem, struct target *target,
+		     uint64_t ts_ns)
+{
+	const struct limited limited = { target->pid, target->start_ns, ts_ns };
+	const bool said = dmem && feed_regions(live, dmem, &limited);
+	struct ms_limit nothing = { .event = { .type = MS_TYPE_LIMIT, .size = sizeof(nothing) } };
+
+	if (target->limits_said && !said && !live->err)
+		feed_record(live, &nothing, &limited);
+	target->limits_said = said;
 	return live->err;
 }
 
@@ -81,8 +107,8 @@ static void look_at(struct live *live, struct target *target, uint64_t now_ns)
 	target->limits_ns = now_ns;
 	place = dmem_table_add(cgroups, ROOT, target->pid);
 	/* One that has just ended says nothing more; its pid may be another's. */
-	if (place != DMEM_NONE && !target_is_gone(target))
-		live_limits_feed(live, &cgroups->cgroups[place], target->pid, target->start_ns,
+	if (!target_is_gone(target))
+		live_limits_feed(live, place == DMEM_NONE ? NULL : &cgroups->cgroups[place], target,
 				 now_ns);
 }
 
@@ -109,9 +135,15 @@ static int on_refusal(void *context, uint64_t data)
 {
 	struct live *live = context;
 	const struct limits_look *look = live->limits;
+	const struct limited limited = { look->pid, look->start_ns, live->drained_ns };
+	struct target *target = targets_find(&live->targets, look->pid);
 
 	(void)data;
-	return live_limits_feed(live, &look->dmem, look->pid, look->start_ns, live->drained_ns);
+	if (target && target->start_ns == look->start_ns)
+		return live_limits_feed(live, &look->dmem, target, live->drained_ns);
+	/* It has ended since. */
+	feed_regions(live, &look->dmem, &limited);
+	return live->err;
 }
 
 void live_limits_see(struct live *live, const struct ms_call *call)

@@ -46,9 +46,13 @@ static void add(struct metrics *metrics, size_t first, const struct ms_limit *li
 	put(metrics, first + 2, limit, device_limits_left(limit));
 }
 
-static bool is_wanted(const struct process *process, bool live)
+/* Of a process that has ended, those that it had then. */
+static size_t count_of(const struct report_recording *recording, const struct process *process,
+		       bool live)
 {
-	return !live || !process->exited;
+	if (live && process->exited)
+		return 0;
+	return device_limits_count(&process->limits, report_held_ns(recording, process));
 }
 
 static size_t count_all(const struct report_recording *recording, bool live)
@@ -56,8 +60,7 @@ static size_t count_all(const struct report_recording *recording, bool live)
 	size_t i, count = 0;
 
 	for (i = 0; i < recording->processes_count; i++)
-		if (is_wanted(recording->processes[i].process, live))
-			count += recording->processes[i].process->limits.count;
+		count += count_of(recording, recording->processes[i].process, live);
 	return count;
 }
 
@@ -77,8 +80,9 @@ void limit_metrics_add(struct metrics *metrics, size_t first,
 	}
 	for (i = 0; i < recording->processes_count; i++) {
 		const struct process *process = recording->processes[i].process;
+		const size_t limits_count = count_of(recording, process, live);
 
-		for (j = 0; is_wanted(process, live) && j < process->limits.count; j++)
+		for (j = 0; j < limits_count; j++)
 			limits[count++] = &process->limits.list[j];
 	}
 	qsort(limits, count, sizeof(const struct ms_limit *), compare);

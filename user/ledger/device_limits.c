@@ -9,14 +9,24 @@
 #include "ledger/process.h"
 #include "ledger/state.h"
 
+/* Where nothing else was asked for, the kernel is asked so often; limits of so many are kept. */
+#define INTERVAL_NS 10000000000
+#define INTERVALS 3
+
 int device_limits_apply(struct process *process, const struct ms_limit *record)
 {
 	struct device_limits *limits = &process->limits;
+	const uint64_t ts_ns = record->event.ts_ns;
 	int err;
 
-	if (limits->count && limits->list[0].event.ts_ns != record->event.ts_ns)
+	if (limits->ts_ns != ts_ns) {
+		limits->interval_ns =
+			limits->ts_ns && ts_ns > limits->ts_ns ? ts_ns - limits->ts_ns : 0;
+		limits->ts_ns = ts_ns;
 		limits->count = 0;
-	if (limits->count == DEVICE_LIMITS_MOST)
+	}
+	/* Without a region, it says that nothing is limited or used any more. */
+	if (!*record->region || limits->count == DEVICE_LIMITS_MOST)
 		return 0;
 	err = memory_grow(&limits->list, &limits->capacity, limits->count + 1,
 			  sizeof(*limits->list));
@@ -24,6 +34,16 @@ int device_limits_apply(struct process *process, const struct ms_limit *record)
 	if (!err)
 		limits->list[limits->count++] = *record;
 	return err;
+}
+
+size_t device_limits_count(const struct device_limits *limits, uint64_t now_ns)
+{
+	const uint64_t interval_ns =
+		limits->interval_ns > INTERVAL_NS ? limits->interval_ns : INTERVAL_NS;
+	const bool is_old =
+		now_ns > limits->ts_ns && (now_ns - limits->ts_ns) / INTERVALS >= interval_ns;
+
+	return is_old ? 0 : limits->count;
 }
 
 void device_limits_fini(struct device_limits *limits)

@@ -20,12 +20,19 @@ struct process;
 struct device_limits {
 	struct ms_limit *list;
 	size_t count, capacity;
+	uint64_t ts_ns;       /* that moment; 0: nothing has been said */
+	uint64_t interval_ns; /* since the one before; 0: there was none */
 	uint64_t held_bytes; /* by the process then, as was seen: of all devices */
 };
 
 /* Returns 0 or -ENOMEM. */
 int device_limits_apply(struct process *process, const struct ms_limit *record);
 void device_limits_fini(struct device_limits *limits);
+
+/*
+ * How many of them still say something at a time: none if they are older than a few looks are apart.
+ */
+size_t device_limits_count(const struct device_limits *limits, uint64_t now_ns);
 
 /* What the limit leaves; without one, all there can be. */
 uint64_t device_limits_left(const struct ms_limit *limit);

@@ -76,7 +76,8 @@ static void cell_limit(struct document *document, bool limited, uint64_t bytes)
 }
 
 /* What all programs of its cgroup use, and may use. */
-static void append_limits(struct document *document, const struct process *process)
+static void append_limits(struct document *document, const struct process *process,
+			  uint64_t now_ns)
 {
 	static const struct document_column columns[] = {
 		{ "Its cgroup", DOCUMENT_TEXT },
@@ -87,10 +88,11 @@ static void append_limits(struct document *document, const struct process *proce
 		{ "Limit of", DOCUMENT_TEXT },
 		{ 0 },
 	};
+	const size_t count = device_limits_count(&process->limits, now_ns);
 	size_t i;
 
 	document_table(document, "limits", "What its cgroup uses and may use", columns);
-	for (i = 0; i < process->limits.count; i++) {
+	for (i = 0; i < count; i++) {
 		const struct ms_limit *limit = &process->limits.list[i];
 		const bool limited = limit->known & MS_LIMIT_MEMORY;
 
@@ -109,7 +111,8 @@ static void append_limits(struct document *document, const struct process *proce
 	document_table_end(document);
 }
 
-static void append_spaces(struct document *document, const struct process *process)
+static void append_spaces(struct document *document, const struct process *process,
+			  uint64_t now_ns)
 {
 	static const struct document_column columns[] = {
 		{ "Space", DOCUMENT_TEXT },
@@ -132,7 +135,7 @@ static void append_spaces(struct document *document, const struct process *proce
 	if (!process->calls[MS_OP_ALLOC])
 		document_say(document, "No allocation has been seen.");
 	append_nvml(document, process);
-	append_limits(document, process);
+	append_limits(document, process, now_ns);
 }
 
 /* ---- call sites ------------------------------------------------------------------------------ */
@@ -397,6 +400,6 @@ void top_detail_append(struct document *document, enum top_tab tab, const struct
 		append_blocks(document, state, process, status);
 		break;
 	default:
-		append_spaces(document, process);
+		append_spaces(document, process, status->now_ns);
 	}
 }

@@ -43,6 +43,7 @@ struct target {
 	int unread_error;
 	bool unread_said;
 	uint64_t limits_ns;           /* when it was looked at what its cgroup may use of devices */
+	bool limits_said;             /* the last look at that said something */
 	bool identified;              /* who it is has been fed */
 	struct string identity;       /* the texts that were */
 	struct title title;           /* which it has given itself so far */

@@ -180,6 +180,38 @@ static void test_it_is_no_reason(void **state)
 }
 
 /* Which of them the device is of is not known: nothing has asked for its address. */
+static void test_one_of_two_devices_is_limited(void **state)
+{
+	const struct analysis_oom *oom;
+	struct run run = { 0 };
+
+	(void)state;
+	run_begin(&run);
+	alloc_new(&run, 7 * GIB);
+	limited(&run, 7 * GIB, 20 * GIB);
+	step(&run);
+	feed(&run, record_failed(2, record_on(1, record_without(MS_KNOWN_ADDR,
+								record_alloc("cuMemAlloc_v2", 0,
+									     10 * GIB)))));
+	oom = only_oom(&run);
+	assert_false(oom->limit_is_sure);
+	assert_int_equal(oom->cause, OOM_LIMIT);
+	assert_int_equal(oom->confidence, FINDING_MEDIUM);
+	run_end(&run);
+
+	/* Of its own device, nothing was used when that was said: there would be two of them. */
+	run = (struct run){ 0 };
+	run_begin(&run);
+	limited(&run, 7 * GIB, 20 * GIB);
+	alloc_new(&run, MIB);
+	step(&run);
+	fail_alloc(&run, 2 * GIB);
+	oom = only_oom(&run);
+	assert_false(oom->limit_is_sure);
+	assert_int_equal(oom->confidence, FINDING_MEDIUM);
+	run_end(&run);
+}
+
 static void test_two_devices_are_limited(void **state)
 {
 	const struct analysis_oom *oom;
@@ -225,6 +257,35 @@ static void test_what_makes_it_less_sure(void **state)
 	assert_int_equal(oom->cause, OOM_LIMIT);
 	assert_int_equal(oom->confidence, FINDING_MEDIUM);
 	run_end(&run);
+}
+
+/* What it holds on another device does not come under this one's limit. */
+static void test_it_holds_memory_of_another_device(void **state)
+{
+	const uint64_t others[] = { 40 * GIB, GIB / 2 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		const struct analysis_oom *oom;
+		struct run run = { 0 };
+		uint64_t bytes;
+
+		run_begin(&run);
+		alloc_new(&run, 7 * GIB);
+		alloc_on(&run, 1, others[i]);
+		limited(&run, 7 * GIB, 20 * GIB);
+		step(&run);
+		fail_alloc(&run, 2 * GIB);
+		oom = only_oom(&run);
+		assert_int_equal(oom->cause, OOM_LIMIT);
+		assert_int_equal(oom_limit_used(oom), 7 * GIB);
+		assert_true(oom_limit_free(oom, &bytes));
+		assert_int_equal(bytes, 60 * GIB);
+		assert_int_equal(oom->remedies[0].kind, OOM_REMEDY_LIMIT);
+		assert_int_equal(oom->remedies[0].bytes, 9 * GIB);
+		run_end(&run);
+	}
 }
 
 /* It was lifted, or nothing has been said of it for long; also if that is said after the failure. */
@@ -300,8 +361,10 @@ int main(void)
 		cmocka_unit_test(test_who_leaks),
 		cmocka_unit_test(test_it_has_freed_since),
 		cmocka_unit_test(test_it_is_no_reason),
+		cmocka_unit_test(test_one_of_two_devices_is_limited),
 		cmocka_unit_test(test_two_devices_are_limited),
 		cmocka_unit_test(test_what_makes_it_less_sure),
+		cmocka_unit_test(test_it_holds_memory_of_another_device),
 		cmocka_unit_test(test_it_is_not_so_any_more),
 		cmocka_unit_test(test_a_leak_reaches_any_limit),
 	};

@@ -13,6 +13,28 @@ bool oom_limit_is_of(const struct analysis_oom *oom, uint64_t ts_ns)
 	       (!after || ts_ns == oom->limit_ts_ns);
 }
 
+/* Whether all that it has allocated so far is known to be on that device. */
+static bool uses_only(const struct process *process, int32_t device)
+{
+	const struct usage *usage = process->usage;
+	size_t i;
+
+	for (i = 0; usage && i < usage->count; i++)
+		if (usage_is_held(usage->cells[i].space) && usage->cells[i].device != device)
+			return false;
+	return usage && device >= 0;
+}
+
+/*
+ * Without the device's address. What is neither used nor limited is not said, so one limit may be
+ * of a device that others use; not if the process held memory on its only device then.
+ */
+static bool is_of_only_device(const struct analysis_oom *oom, const struct process *process)
+{
+	return process->limits.count == 1 && device_limits_held(&process->limits, oom->device) &&
+	       (process->devices.single || uses_only(process, oom->device));
+}
+
 void oom_limit_take(struct analysis_oom *oom, const struct process *process)
 {
 	const struct process_device *device = process_devices_find(&process->devices, oom->device);
@@ -27,18 +49,15 @@ void oom_limit_take(struct analysis_oom *oom, const struct process *process)
 			device_limits_of(&process->limits, pci.bytes);
 	oom->limit_ts_ns = process->limits.ts_ns;
 	oom->limit_known = limit;
-	oom->limit_is_sure = !pci.failed && (*pci.bytes || process->limits.count == 1);
+	oom->limit_is_sure = !pci.failed && (*pci.bytes || is_of_only_device(oom, process));
 	string_fini(&pci);
 	if (!limit)
 		return;
 	oom->limit = *limit;
-	oom->limit_held_bytes = process->limits.held_bytes;
+	oom->limit_held_bytes = device_limits_held(&process->limits, oom->device);
 }
 
-/*
- * What it was at the failure. The process may have held more on other devices when the kernel said
- * it: then this is less than it was.
- */
+/* What it was at the failure, by what the process held on the device then and when it was said. */
 static uint64_t then(const struct analysis_oom *oom, uint64_t used_bytes)
 {
 	const uint64_t total = used_bytes + oom->own.bytes;

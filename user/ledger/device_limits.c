@@ -8,10 +8,46 @@
 #include "base/memory.h"
 #include "ledger/process.h"
 #include "ledger/state.h"
+#include "ledger/usage.h"
 
 /* Where nothing else was asked for, the kernel is asked so often; limits of so many are kept. */
 #define INTERVAL_NS 10000000000
 #define INTERVALS 3
+
+static int add_held(struct device_limits *limits, int32_t device, uint64_t bytes)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < limits->held_count && limits->held[i].device != device; i++)
+		;
+	if (i == limits->held_count) {
+		err = memory_grow(&limits->held, &limits->held_capacity, i + 1,
+				  sizeof(*limits->held));
+		if (err)
+			return err;
+		limits->held[limits->held_count++] = (struct device_held){ .device = device };
+	}
+	limits->held[i].bytes += bytes;
+	return 0;
+}
+
+/* Where it is not followed what is on which device, it is not known of all. */
+static int note_held(struct process *process)
+{
+	struct device_limits *limits = &process->limits;
+	const struct usage *usage = process->usage;
+	int err = 0;
+	size_t i;
+
+	limits->held_count = 0;
+	if (!usage)
+		return add_held(limits, -1, process_on_devices_bytes(process));
+	for (i = 0; !err && i < usage->count; i++)
+		if (usage->cells[i].live_bytes && usage_is_on_device(usage->cells[i].space))
+			err = add_held(limits, usage->cells[i].device, usage->cells[i].live_bytes);
+	return err;
+}
 
 int device_limits_apply(struct process *process, const struct ms_limit *record)
 {
@@ -30,10 +66,28 @@ int device_limits_apply(struct process *process, const struct ms_limit *record)
 		return 0;
 	err = memory_grow(&limits->list, &limits->capacity, limits->count + 1,
 			  sizeof(*limits->list));
-	limits->held_bytes = process_on_devices_bytes(process);
+	if (!err && !limits->count)
+		err = note_held(process);
 	if (!err)
 		limits->list[limits->count++] = *record;
 	return err;
+}
+
+size_t device_limits_bytes(const struct device_limits *limits)
+{
+	return limits->capacity * sizeof(*limits->list) +
+	       limits->held_capacity * sizeof(*limits->held);
+}
+
+uint64_t device_limits_held(const struct device_limits *limits, int32_t device)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < limits->held_count; i++)
+		if (device < 0 || limits->held[i].device < 0 || limits->held[i].device == device)
+			bytes += limits->held[i].bytes;
+	return bytes;
 }
 
 size_t device_limits_count(const struct device_limits *limits, uint64_t now_ns)
@@ -49,6 +103,7 @@ size_t device_limits_count(const struct device_limits *limits, uint64_t now_ns)
 void device_limits_fini(struct device_limits *limits)
 {
 	free(limits->list);
+	free(limits->held);
 	*limits = (struct device_limits){ 0 };
 }
 

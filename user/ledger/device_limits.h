@@ -16,13 +16,20 @@
 
 struct process;
 
+/* The number that a process has for a device; -1: it is not known of which. */
+struct device_held {
+	int32_t device;
+	uint64_t bytes;
+};
+
 /* All of them are of one moment. */
 struct device_limits {
 	struct ms_limit *list;
 	size_t count, capacity;
 	uint64_t ts_ns;       /* that moment; 0: nothing has been said */
 	uint64_t interval_ns; /* since the one before; 0: there was none */
-	uint64_t held_bytes; /* by the process then, as was seen: of all devices */
+	struct device_held *held; /* by the process then, as was seen */
+	size_t held_count, held_capacity;
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -33,6 +40,14 @@ void device_limits_fini(struct device_limits *limits);
  * How many of them still say something at a time: none if they are older than a few looks are apart.
  */
 size_t device_limits_count(const struct device_limits *limits, uint64_t now_ns);
+
+size_t device_limits_bytes(const struct device_limits *limits);
+
+/*
+ * What the process held on a device then, at most: what is not known to be on another counts, and
+ * of an unknown one (-1), all does.
+ */
+uint64_t device_limits_held(const struct device_limits *limits, int32_t device);
 
 /* What the limit leaves; without one, all there can be. */
 uint64_t device_limits_left(const struct ms_limit *limit);

@@ -288,7 +288,40 @@ static void test_it_holds_memory_of_another_device(void **state)
 	}
 }
 
-/* It was lifted, or nothing has been said of it for long; also if that is said after the failure. */
+/* No limit would be high enough. */
+static void test_it_is_more_than_there_is(void **state)
+{
+	const struct {
+		uint64_t told, asked;
+		enum oom_cause cause;
+	} said[] = {
+		{ 0, 1ull << 60, OOM_TOO_LARGE },
+		{ 80 * GIB, 100 * GIB, OOM_TOO_LARGE },
+		/* It is told the limit. */
+		{ 8 * GIB, 10 * GIB, OOM_LIMIT },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		const struct analysis_oom *oom;
+		struct run run = { 0 };
+
+		run_begin(&run);
+		alloc_new(&run, 3 * GIB);
+		feed(&run, record_limit(REGION, 7 * GIB, 8 * GIB));
+		if (said[i].told)
+			told(&run, GIB, said[i].told);
+		step(&run);
+		fail_alloc(&run, said[i].asked);
+		oom = only_oom(&run);
+		assert_int_equal(oom->cause, said[i].cause);
+		assert_int_equal(oom->limit_reached, said[i].cause == OOM_LIMIT);
+		run_end(&run);
+	}
+}
+
+/* It was lifted, or nothing has been said of it for long. It may be said after the failure. */
 static void test_it_is_not_so_any_more(void **state)
 {
 	size_t i;
@@ -365,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_two_devices_are_limited),
 		cmocka_unit_test(test_what_makes_it_less_sure),
 		cmocka_unit_test(test_it_holds_memory_of_another_device),
+		cmocka_unit_test(test_it_is_more_than_there_is),
 		cmocka_unit_test(test_it_is_not_so_any_more),
 		cmocka_unit_test(test_a_leak_reaches_any_limit),
 	};

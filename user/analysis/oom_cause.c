@@ -163,7 +163,8 @@ static bool is_share_unknown(const struct analysis_oom *oom, const struct device
 /* More was asked for than there could ever be. */
 static bool is_too_large(struct analysis_oom *oom, const struct device *device)
 {
-	const uint64_t most = device->total_bytes ? device->total_bytes : MORE_THAN_ANY;
+	const uint64_t size = oom_limit_device_bytes(oom, device->total_bytes);
+	const uint64_t most = size ? size : MORE_THAN_ANY;
 
 	if (!oom->requested_known || oom->requested_bytes <= most)
 		return false;
@@ -544,17 +545,19 @@ void oom_cause_find(struct analysis_oom *oom, const struct analysis_options *opt
 		      "how many addresses there are is not known");
 		return;
 	}
+	oom->limit_reached = false;
+	find_remedies(oom, &device);
+	if (is_too_large(oom, &device))
+		return;
 	if (is_capped(oom, options)) {
 		find_limit_remedies(oom);
 		return;
 	}
-	find_remedies(oom, &device);
-	if (is_too_large(oom, &device) || is_enough_free(oom, &device) ||
-	    is_leak(oom, &device, options) || is_limited(oom, &device) ||
-	    is_steady(oom, &device, options) || is_filled(oom, &device, options) ||
-	    is_filled_alone(oom, &device) || is_co_tenant(oom, &device, options) ||
-	    is_pooled(oom) || is_shared(oom, &device, options) ||
-	    is_unexplained(oom, &device, options))
+	if (is_enough_free(oom, &device) || is_leak(oom, &device, options) ||
+	    is_limited(oom, &device) || is_steady(oom, &device, options) ||
+	    is_filled(oom, &device, options) || is_filled_alone(oom, &device) ||
+	    is_co_tenant(oom, &device, options) || is_pooled(oom) ||
+	    is_shared(oom, &device, options) || is_unexplained(oom, &device, options))
 		return;
 	judge_unknown(oom, &device);
 }

@@ -222,7 +222,7 @@ struct analysis_oom {
 	 */
 	bool limit_known;
 	uint64_t limit_ts_ns; /* when the kernel said what is taken; also if it is nothing */
-	bool limit_is_sure; /* that it is of this device, and not of another one */
+	bool limit_is_sure;   /* that it is of this device, and not of another one */
 	struct ms_limit limit;
 	uint64_t limit_held_bytes; /* by the process on the device, when the kernel said that */
 	bool limit_reached;

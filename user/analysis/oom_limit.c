@@ -92,3 +92,15 @@ uint64_t oom_limit_short(const struct analysis_oom *oom)
 		return bytes < needed ? 0 : needed - left;
 	return oom->device_bytes && oom->device_bytes < needed ? 0 : needed - left;
 }
+
+uint64_t oom_limit_device_bytes(const struct analysis_oom *oom, uint64_t told_bytes)
+{
+	const struct ms_limit *limit = &oom->limit;
+	uint64_t bytes = oom->device_bytes;
+
+	if (told_bytes > bytes && (!oom->limit_known || told_bytes > limit->limit_bytes))
+		bytes = told_bytes;
+	if (oom->limit_known && limit->known & MS_LIMIT_DEVICE && limit->capacity_bytes > bytes)
+		bytes = limit->capacity_bytes;
+	return bytes;
+}

@@ -25,4 +25,10 @@ bool oom_limit_free(const struct analysis_oom *oom, uint64_t *bytes);
 /* How much more it would have had to leave; 0: it was no hindrance, or the device was full, too. */
 uint64_t oom_limit_short(const struct analysis_oom *oom);
 
+/*
+ * How much the device has; 0: that is not known. What a program is told counts only if it is more
+ * than the limit: in a limited cgroup, it may be told of that alone.
+ */
+uint64_t oom_limit_device_bytes(const struct analysis_oom *oom, uint64_t told_bytes);
+
 #endif /* MEMSCOPE_ANALYSIS_OOM_LIMIT_H */

@@ -26,8 +26,8 @@ struct device_held {
 struct device_limits {
 	struct ms_limit *list;
 	size_t count, capacity;
-	uint64_t ts_ns;       /* that moment; 0: nothing has been said */
-	uint64_t interval_ns; /* since the one before; 0: there was none */
+	uint64_t ts_ns;           /* that moment; 0: nothing has been said */
+	uint64_t interval_ns;     /* since the one before; 0: there was none */
 	struct device_held *held; /* by the process then, as was seen */
 	size_t held_count, held_capacity;
 };

@@ -76,8 +76,7 @@ static void cell_limit(struct document *document, bool limited, uint64_t bytes)
 }
 
 /* What all programs of its cgroup use, and may use. */
-static void append_limits(struct document *document, const struct process *process,
-			  uint64_t now_ns)
+static void append_limits(struct document *document, const struct process *process, uint64_t now_ns)
 {
 	static const struct document_column columns[] = {
 		{ "Its cgroup", DOCUMENT_TEXT },
@@ -111,8 +110,7 @@ static void append_limits(struct document *document, const struct process *proce
 	document_table_end(document);
 }
 
-static void append_spaces(struct document *document, const struct process *process,
-			  uint64_t now_ns)
+static void append_spaces(struct document *document, const struct process *process, uint64_t now_ns)
 {
 	static const struct document_column columns[] = {
 		{ "Space", DOCUMENT_TEXT },

@@ -22,6 +22,7 @@
 
 struct limits_look {
 	struct dmem_table cgroups; /* of a tick */
+	size_t next; /* target that the next tick begins with, so that all have a turn */
 	uint64_t refused_ns;
 	pid_t pid; /* of the process that was refused memory */
 	uint64_t start_ns;
@@ -123,8 +124,10 @@ static int on_time(void *context, uint64_t data)
 	live_drain(live); /* what came before it */
 	now_ns = live->drained_ns;
 	for (i = 0; i < targets->count && looked < PROCESSES_MAX && !live->err; i++) {
-		look_at(live, targets->targets[i], now_ns);
-		looked += targets->targets[i]->limits_ns == now_ns;
+		struct target *target = targets->targets[live->limits->next++ % targets->count];
+
+		look_at(live, target, now_ns);
+		looked += target->limits_ns == now_ns;
 	}
 	dmem_table_fini(&live->limits->cgroups);
 	return live->err;
@@ -154,10 +157,12 @@ void live_limits_see(struct live *live, const struct ms_call *call)
 	if (!look || !(call->known & MS_KNOWN_RESULT) || call->result != MS_CUDA_OUT_OF_MEMORY)
 		return;
 	now_ns = clock_monotonic_ns();
-	if (now_ns - look->refused_ns < REFUSED_NS ||
-	    !dmem_read(ROOT, (pid_t)call->event.pid, &look->dmem))
+	if (now_ns - look->refused_ns < REFUSED_NS)
 		return;
+	/* Also if it then finds nothing: that takes as long. */
 	look->refused_ns = now_ns;
+	if (!dmem_read(ROOT, (pid_t)call->event.pid, &look->dmem))
+		return;
 	look->pid = (pid_t)call->event.pid;
 	look->start_ns = call->event.start_ns;
 	loop_set_timer(live->limits_soon, SOON_NS, 0);

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "ledger/device_limits.h"
+#include "ledger/process.h"
 #include "scenario.h"
 
 #define GIB (1ull << 30)
@@ -103,12 +104,17 @@ static void test_of_which_device(void **state)
 static void test_there_are_not_too_many(void **state)
 {
 	struct scenario s = { 0 };
-	size_t i;
+	size_t i, bytes;
 
 	(void)state;
-	for (i = 0; i < DEVICE_LIMITS_MOST + 2; i++)
+	apply(&s, record_at(SECOND, record_limit(VRAM, GIB, 8 * GIB)));
+	bytes = process_bytes(first_process(&s)) - device_limits_bytes(&first_process(&s)->limits);
+	for (i = 1; i < DEVICE_LIMITS_MOST + 2; i++)
 		apply(&s, record_at(SECOND, record_limit(VRAM, GIB, 8 * GIB)));
 	assert_int_equal(first_process(&s)->limits.count, DEVICE_LIMITS_MOST);
+	/* They are a part of what the process takes. */
+	assert_true(process_bytes(first_process(&s)) >=
+		    bytes + DEVICE_LIMITS_MOST * sizeof(struct ms_limit));
 	state_fini(&s.state);
 }
 

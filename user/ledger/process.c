@@ -116,7 +116,8 @@ size_t process_bytes(const struct process *process)
 	       gpu_times_bytes(process->gpu) + process_identity_bytes(&process->identity) +
 	       process->exit_alike_count * sizeof(struct alike_group) +
 	       process->views_capacity * sizeof(*process->views) +
-	       tensors_bytes(&process->tensors) + nccl_bytes(&process->nccl);
+	       tensors_bytes(&process->tensors) + nccl_bytes(&process->nccl) +
+	       device_limits_bytes(&process->limits);
 }
 
 /* In the spaces that count: now, or when it exited. */

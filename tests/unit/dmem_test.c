@@ -5,6 +5,7 @@
 #include "folder.h"
 
 #include "host/dmem.h"
+#include "host/host_files.h"
 
 #define PID 77
 #define VRAM "drm/0000:03:00.0/vram0"
@@ -148,6 +149,38 @@ static void test_what_no_kernel_writes(void **state)
 	assert_int_equal(dmem.regions[DMEM_REGIONS - 1].used_bytes, DMEM_REGIONS - 1);
 }
 
+/* A region with too long a name, and the regions of a file that is too long. */
+static void test_what_finds_no_room_is_said(void **state)
+{
+	static const char name[] =
+		"drm/0000:03:00.0/a-region-whose-name-is-longer-than-there-is-room-for";
+	char text[2 * HOST_FILES_BYTES];
+	int length = 0;
+
+	(void)state;
+	put_machine();
+	assert_true(dmem_read(".", PID, &dmem));
+	assert_false(dmem.cut);
+	snprintf(text, sizeof(text), VRAM " 300\n%s 5\n", name);
+	put(TOP "pods/one/dmem.current", text);
+	assert_true(dmem_read(".", PID, &dmem));
+	assert_int_equal(dmem.count, 1);
+	assert_true(dmem.cut);
+	/* Without a number, it is no region that has been left out. */
+	snprintf(text, sizeof(text), VRAM " 300\n%s max\n", name);
+	put(TOP "pods/one/dmem.current", text);
+	assert_true(dmem_read(".", PID, &dmem));
+	assert_false(dmem.cut);
+	/* The last line, of the file that has the limits. */
+	put(TOP "pods/one/dmem.current", VRAM " 300\n");
+	while (length < HOST_FILES_BYTES)
+		length += snprintf(text + length, sizeof(text) - (size_t)length, "r max\n");
+	snprintf(text + length, sizeof(text) - (size_t)length, VRAM " 400\n");
+	put(TOP "pods/one/dmem.max", text);
+	assert_true(dmem_read(".", PID, &dmem));
+	assert_true(dmem.cut);
+}
+
 static void test_devices_of_regions(void **state)
 {
 	char pci[DMEM_PCI_BYTES];
@@ -191,6 +224,7 @@ int main(void)
 		folder_test(test_in_a_namespace),
 		folder_test(test_nothing_is_counted),
 		folder_test(test_what_no_kernel_writes),
+		folder_test(test_what_finds_no_room_is_said),
 		folder_test(test_devices_of_regions),
 		folder_test(test_each_cgroup_once),
 	};

@@ -17,16 +17,20 @@
 struct lines {
 	char text[HOST_FILES_BYTES];
 	char *rest;
+	bool cut; /* a line of it finds no room */
 };
 
 static bool open_lines(struct lines *lines, const char *root, const char *directory,
 		       const char *file)
 {
 	char path[HOST_FILES_PATH_BYTES];
+	ssize_t length;
 
 	snprintf(path, sizeof(path), "%s/%s", directory, file);
 	lines->rest = lines->text;
-	return host_files_read(root, path, lines->text, sizeof(lines->text)) >= 0;
+	length = host_files_read(root, path, lines->text, sizeof(lines->text));
+	lines->cut = length == sizeof(lines->text) - 1;
+	return length >= 0;
 }
 
 static bool parse(const char *text, uint64_t *bytes)
@@ -50,11 +54,14 @@ static const char *next_value(struct lines *lines, uint64_t *bytes)
 		lines->rest = end + 1;
 		*end = '\0';
 		space = strrchr(line, ' ');
-		if (!space || space == line || space - line >= DMEM_NAME_BYTES)
+		if (!space || space == line)
 			continue;
 		*space = '\0';
-		if (parse(space + 1, bytes))
+		if (!parse(space + 1, bytes))
+			continue;
+		if (space - line < DMEM_NAME_BYTES)
 			return line;
+		lines->cut = true;
 	}
 	return NULL;
 }
@@ -77,10 +84,11 @@ static void read_used(struct dmem *dmem, const char *root, const char *directory
 		dmem->regions[dmem->count] = (struct dmem_region){ .used_bytes = bytes };
 		snprintf(dmem->regions[dmem->count++].name, DMEM_NAME_BYTES, "%s", name);
 	}
+	dmem->cut |= lines.cut;
 }
 
 /* A file's number for each region; returns which regions have one, bits. */
-static uint32_t read_values(const struct dmem *dmem, const char *root, const char *directory,
+static uint32_t read_values(struct dmem *dmem, const char *root, const char *directory,
 			    const char *file, uint64_t values[DMEM_REGIONS])
 {
 	struct lines lines;
@@ -99,6 +107,7 @@ static uint32_t read_values(const struct dmem *dmem, const char *root, const cha
 		found |= 1u << i;
 		values[i] = bytes;
 	}
+	dmem->cut |= lines.cut;
 	return found;
 }
 

@@ -406,6 +406,11 @@ counted() {
 	assert_equal "$(said '.cgroups | map(.regions[0] | .limit_bytes, .left_bytes) | @csv')" "$((600 << 20)),$((100 << 20)),,"
 	who > out.txt
 	run ! grep -q "they may use of" out.txt
+	# A limit of 0 keeps a cgroup from a device on purpose.
+	counted /pods/b 0 0
+	assert_equal "$(said '.cgroups | map(.regions[0] | .limit_bytes, .left_bytes) | @csv')" "$((600 << 20)),$((100 << 20)),0,0"
+	who > out.txt
+	run ! grep -q "they may use of" out.txt
 }
 
 @test "what NVML says of limits, where the kernel counts nothing" {

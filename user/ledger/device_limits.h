@@ -37,7 +37,7 @@ int device_limits_apply(struct process *process, const struct ms_limit *record);
 void device_limits_fini(struct device_limits *limits);
 
 /*
- * How many of them still say something at a time: none if they are older than a few looks are apart.
+ * How many of them still say something at a time: none if they are older than three looks, or so.
  */
 size_t device_limits_count(const struct device_limits *limits, uint64_t now_ns);
 

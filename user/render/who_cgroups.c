@@ -10,7 +10,9 @@
 
 bool who_cgroups_is_close(const struct dmem_region *region)
 {
-	return region->known & DMEM_LIMIT && dmem_left(region) <= region->limit_bytes / CLOSE_SHARE;
+	/* A limit of 0 is how a cgroup is kept from a device: that is wanted. */
+	return region->known & DMEM_LIMIT && region->limit_bytes &&
+	       dmem_left(region) <= region->limit_bytes / CLOSE_SHARE;
 }
 
 void who_cgroups_append_limited(struct string *out, const struct dmem *cgroup,

@@ -90,8 +90,8 @@ int live_renew_identity(struct live *live, struct target *target)
 /* ---- titles ---------------------------------------------------------------------------------- */
 
 /*
- * Whoever sets a title names the first thread, too. To read that waits for nothing, which to read
- * the title does where the process hangs in the kernel.
+ * A program that sets its title names its first thread, too. To read that waits for nothing, which
+ * to read the title does where the process hangs in the kernel.
  */
 static int look_at_title(struct live *live, struct target *target)
 {

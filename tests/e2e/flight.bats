@@ -396,6 +396,7 @@ exhaust() {
 	assert_equal "$(ls | grep -c mscope)" 2
 	grep -qE 'run.oom-2.mscope: .*, written because of oom \(gave-up\)' record.err
 	grep -q "1 more bundles would have been written" record.err
+	grep -qE "process [0-9]+ has had [0-9]+ bundles? within an hour: its further failures that end well have none" record.err
 }
 
 @test "--on-oom: eight bundles are kept; the oldest that ended well makes way, if it is still there" {

@@ -78,6 +78,11 @@ refused() {
 	done
 	refused 2 "and the history ends at" --state-dir "$PWD/state" --from "$(date -u -d '2 hours' +%H:%M)"
 	refused 2 "is not later than --from, which is" --state-dir "$PWD/state" --from -1m --to -2m
+	# Of a time before it, nothing is known: that is an answer.
+	"$MEMSCOPE" history --json --state-dir "$PWD/state" --from 2020-01-01 --to 2020-01-02 > before.json 2> said
+	valid history before.json
+	assert_equal "$(jq -c '[.observed_ms, (.rows | length)]' before.json)" '[0,0]'
+	grep -q "of the time that was asked for, nothing is known" said
 }
 
 @test "when memory ran out" {

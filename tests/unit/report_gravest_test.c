@@ -40,10 +40,44 @@ static void the_same_for_the_verdict_and_the_moment(void **state)
 	}
 }
 
+/* `--at oom:N` and the time of a failure: what is asked for, however grave the others are. */
+static void a_report_that_ends_at_a_failure_is_about_that(void **state)
+{
+	static const char *const failed[] = { "in process (200) failed", "in process (201) failed",
+					      "in process (202) failed" };
+	struct report_recording *recording;
+	struct report_reader reader;
+	struct verdict verdict;
+	size_t i;
+
+	(void)state;
+	begin();
+	run_out(200, 300 * MIB);
+	run_out(201, 100 * MIB);
+	run_out(202, 200 * MIB);
+	reader = end();
+	recording = reader.report.recordings[0];
+	free(recording->coverage.reason);
+	recording->coverage.reason = strdup("oom");
+	for (i = 0; i < 3; i++) {
+		/* As it is written in milliseconds. */
+		recording->coverage.until_ns = recording->ooms[i]->last_ts_ns + 999;
+		report_verdict(&verdict, &reader.report);
+		assert_true(has(&verdict.sentences[0], failed[i]));
+		assert_int_equal(report_gravest_oom(recording), i);
+		verdict_fini(&verdict);
+	}
+	/* One that ends long after all of them is not. */
+	recording->coverage.until_ns += 1000000000;
+	assert_int_equal(report_gravest_oom(recording), 2);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_for_the_verdict_and_the_moment),
+		cmocka_unit_test(a_report_that_ends_at_a_failure_is_about_that),
 	};
 
 	return unit_run("report_gravest", tests);

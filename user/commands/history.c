@@ -142,12 +142,12 @@ static int find_range(const struct settings *settings, const char *path, uint64_
 		refuse_range(settings, query, end_s);
 		return EXIT_USAGE;
 	}
-	if (query->from_s < end_s && query->to_s > first_s)
-		return EXIT_OK;
-	log_error("%s: the history is of %s to %s", path,
-		  clock_utc_text(first, first_s * SECOND_NS),
-		  clock_utc_text(end, end_s * SECOND_NS));
-	return EXIT_USAGE;
+	if (query->from_s >= end_s || query->to_s <= first_s)
+		log_warning("%s: the history is of %s to %s: of the time that was asked for,"
+			    " nothing is known",
+			    path, clock_utc_text(first, first_s * SECOND_NS),
+			    clock_utc_text(end, end_s * SECOND_NS));
+	return EXIT_OK;
 }
 
 /* ---- the output ------------------------------------------------------------------------------ */

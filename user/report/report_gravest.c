@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define AT_NS 1000000 /* times that people give have milliseconds */
+
 /* ---- what a bundle was written for ----------------------------------------------------------- */
 
 bool report_is_for_oom(const struct report_recording *recording)
@@ -33,16 +35,47 @@ static size_t newest_oom(const struct report_recording *recording)
 	return newest;
 }
 
-static bool is_what_for(const struct report_recording *recording, const struct finding *finding)
+/*
+ * A report that ends when memory ran out, or just after that (--at oom), is about that failure,
+ * whatever came of others by then: what came of this one is later.
+ */
+static bool is_at(const struct report_recording *recording, size_t *place)
+{
+	const uint64_t until_ns = recording->coverage.until_ns;
+	uint64_t last_ns = 0;
+	size_t i;
+
+	for (i = 0; until_ns && i < recording->ooms_count; i++) {
+		const uint64_t at_ns = recording->ooms[i]->last_ts_ns;
+
+		if (at_ns > until_ns || until_ns - at_ns > AT_NS || at_ns < last_ns)
+			continue;
+		last_ns = at_ns;
+		*place = i;
+	}
+	return last_ns != 0;
+}
+
+/* The failure that it is to begin with, whatever else there is. */
+static bool has_leading(const struct report_recording *recording, size_t *place)
+{
+	if (is_at(recording, place))
+		return true;
+	if (!report_is_for_oom(recording))
+		return false;
+	*place = newest_oom(recording);
+	return true;
+}
+
+static bool is_leading(const struct report_recording *recording, const struct finding *finding)
 {
 	const struct analysis_oom *ooms;
-	size_t count;
+	size_t count, place;
 
-	if (finding->rule != FINDING_OOM || !report_is_for_oom(recording))
+	if (finding->rule != FINDING_OOM || !has_leading(recording, &place))
 		return false;
 	ooms = analysis_ooms(recording->analysis, &count);
-	return finding->oom < count &&
-	       &ooms[finding->oom] == recording->ooms[newest_oom(recording)];
+	return finding->oom < count && &ooms[finding->oom] == recording->ooms[place];
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */
@@ -96,7 +129,7 @@ const struct finding *report_gravest(const struct report *report, bool notes,
 				     const struct report_recording **where)
 {
 	const struct finding *found = NULL;
-	bool found_is_what_for = false;
+	bool found_leads = false;
 	size_t i, j;
 
 	for (i = 0; i < report->count; i++) {
@@ -104,15 +137,15 @@ const struct finding *report_gravest(const struct report *report, bool notes,
 
 		for (j = 0; j < recording->findings_count; j++) {
 			const struct finding *finding = recording->findings[j].finding;
-			const bool what_for = is_what_for(recording, finding);
+			const bool leads = is_leading(recording, finding);
 
 			if (is_note(finding) != notes)
 				continue;
-			if (found && (what_for != found_is_what_for ? found_is_what_for :
-								      !is_graver(finding, found)))
+			if (found &&
+			    (leads != found_leads ? found_leads : !is_graver(finding, found)))
 				continue;
 			found = finding;
-			found_is_what_for = what_for;
+			found_leads = leads;
 			*where = recording;
 		}
 	}
@@ -126,8 +159,8 @@ size_t report_gravest_oom(const struct report_recording *recording)
 	const struct analysis_oom *ooms;
 	size_t count, i;
 
-	if (report_is_for_oom(recording))
-		return newest_oom(recording);
+	if (has_leading(recording, &i))
+		return i;
 	for (i = 0; i < recording->findings_count; i++) {
 		const struct finding *finding = recording->findings[i].finding;
 

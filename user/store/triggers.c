@@ -121,7 +121,11 @@ void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome
 	/* A program that recovers again and again leaves places for others, and for its end. */
 	if (triggers->an_hour && gravity(outcome) < gravity(OOM_OPEN) &&
 	    count_lately(triggers, pid, now_ns) >= (triggers->an_hour + 1) / 2) {
-		triggers->left_out++;
+		if (!triggers->left_out++)
+			log_warning("process %u has had %u bundle%s within an hour: its further"
+				    " failures that end well have none; the ring has them",
+				    pid, (triggers->an_hour + 1) / 2,
+				    triggers->an_hour > 2 ? "s" : "");
 		return;
 	}
 	if (!trigger->pulled || gravity(outcome) >= gravity(triggers->outcome)) {

@@ -476,7 +476,7 @@ print(sqlite3.connect('known.sqlite').execute(
 	assert_refused 2 "write --format json" -f yaml x.mscope
 	assert_refused 2 "not a process ID" --pid 0 x.mscope
 	assert_refused 2 "not the number of a device" --device -1 x.mscope
-	assert_refused 2 "not a time" --from yesterday x.mscope
+	assert_refused 2 "not a time" --from never x.mscope
 	assert_refused 2 "is not a number from 1" --top 0 x.mscope
 	assert_refused 2 "\"fire\" is not one of growth=SIZE, leak," --fail-on fire x.mscope
 	assert_refused 2 '"x" is not a size; write 4096, 64K, 1.5M or 2G' --fail-on growth=x x.mscope

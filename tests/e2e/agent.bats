@@ -261,13 +261,16 @@ checked() {
 
 # $1: the signal. It comes as soon as there is a socket, which is before anything is traced.
 ends_at_once() {
-	local code=0
+	local code=0 until=$((SECONDS + 60))
 
 	rm -f query
 	# shellcheck disable=SC2086 # may be empty
 	in_background OTHER_PID agent.err env --default-signal=INT "$MEMSCOPE" agent $MASK --state-dir "$PWD/state" --listen off \
 		--socket "$PWD/query"
-	until [ -S query ] || [ ! -e "/proc/$OTHER_PID" ]; do :; done
+	# Without a pause: the next moment after the socket was made is the one.
+	until [ -S query ] || [ ! -e "/proc/$OTHER_PID" ]; do
+		[ "$SECONDS" -lt "$until" ] || fail "the agent runs, and has made no socket"
+	done
 	kill "-$1" "$OTHER_PID"
 	wait "$OTHER_PID" || code=$?
 	OTHER_PID=

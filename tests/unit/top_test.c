@@ -241,10 +241,17 @@ static void test_a_device_is_taken_apart(void **state)
 	assert_int_equal(devices[0].parts[TOP_OF_NONE], 50);
 	assert_int_equal(devices[0].parts[TOP_RESERVED], 100);
 	assert_int_equal(devices[0].parts[TOP_FREE], 800);
-	/* What has been allocated since NVML was asked does not fit any more. */
-	topped_feed(&topped, topped_alloc(1, 0x10000, 5000));
+	/* What has been allocated since NVML was asked is not free any more. */
+	topped_feed(&topped, topped_alloc(1, 0x10000, 500));
 	top_devices_list(&topped.pipeline.state, devices, 2, &left_out);
-	assert_int_equal(devices[0].parts[TOP_ALLOCATED], 100);
+	assert_int_equal(devices[0].used_bytes, 520);
+	assert_int_equal(devices[0].parts[TOP_ALLOCATED], 520);
+	assert_int_equal(devices[0].parts[TOP_FREE], 380);
+	/* More than there is does not fit. */
+	topped_feed(&topped, topped_alloc(1, 0x20000, 5000));
+	top_devices_list(&topped.pipeline.state, devices, 2, &left_out);
+	assert_int_equal(devices[0].parts[TOP_ALLOCATED], 900);
+	assert_int_equal(devices[0].parts[TOP_FREE], 0);
 	assert_int_equal(devices[0].parts[TOP_OF_TRACED], 0);
 	assert_int_equal(sum(&devices[0]), 1000);
 	topped_close(&topped);

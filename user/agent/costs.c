@@ -66,7 +66,9 @@ static bool is_bulk(const struct event *event)
 
 void costs_note_switch(struct costs *costs, struct cost *cost)
 {
-	const uint64_t spent_ns = costs->trap_ns * COSTS_SWITCH_TRAPS;
+	const uint64_t probed_ppm = cost->budget.governed.probed_ppm;
+	const uint64_t most_ppm = probed_ppm < PPM ? probed_ppm : PPM;
+	const uint64_t spent_ns = COSTS_SWITCH_NS * most_ppm / PPM;
 
 	cost->spent.all_ns += spent_ns;
 	cost->spent.bulk_ns += spent_ns;

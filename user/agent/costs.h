@@ -20,10 +20,10 @@
 #define COSTS_TRAP_NS 900
 
 /*
- * What it takes a process that calls without pause if the probes of its bulk calls are removed and
- * come back, in traps: its calls wait while the kernel changes its code.
+ * If the probes of a process' bulk calls are removed and come back, its calls wait while the kernel
+ * changes its code: that takes it as much as so long a time with the probes.
  */
-#define COSTS_SWITCH_TRAPS 9000
+#define COSTS_SWITCH_NS 50000000ull
 
 /* Of a process that lives. Times are CPU time of its threads. */
 struct cost {

@@ -116,7 +116,8 @@ said() {
 	agent_stop
 }
 
-@test "where NVML says it and not the kernel, a recording has that" {
+# The kernel counts nothing, and NVML knows of a limit.
+nvml_limits() {
 	rm -r cgroups/pods cgroups/dmem.current cgroups/dmem.capacity
 	cat > state <<-END
 		driver 615.71.09
@@ -124,6 +125,10 @@ said() {
 		process device=0 pid=$PUPPET_PID used=600M
 		limit device=0 cgroup=/sys/fs/cgroup/pods/one soft=0 hard=1000M used=990M
 	END
+}
+
+@test "where NVML says it and not the kernel, a recording has that" {
+	nvml_limits
 	SIMNV=$PWD/state LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 record_start -p "$PUPPET_PID" --nvml=1h -o run.mscope
 	puppet load
 	puppet init
@@ -141,13 +146,7 @@ said() {
 }
 
 @test "where NVML says it, and nothing of a limit any more, that is said" {
-	rm -r cgroups/pods cgroups/dmem.current cgroups/dmem.capacity
-	cat > state <<-END
-		driver 615.71.09
-		device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=2048M reserved=0 used=1100M
-		process device=0 pid=$PUPPET_PID used=600M
-		limit device=0 cgroup=/sys/fs/cgroup/pods/one soft=0 hard=1000M used=990M
-	END
+	nvml_limits
 	SIMNV=$PWD/state LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 record_start -p "$PUPPET_PID" --nvml=200ms -o run.mscope
 	puppet load
 	puppet init

@@ -37,8 +37,8 @@ of_moved() {
 	puppet alloc 1000
 	wait_for '[ "$(denied)" = 1 ]'
 	move "$MOVED" "$OUTSIDE"
-	wait_for 'grep -q "process $MOVED: its calls are recorded" agent.err'
-	grep "process $MOVED has been moved to where it is not denied: it is traced from now on" agent.err
+	wait_for 'grep -q "process $MOVED has been moved to where it is not denied: it is traced from now on" agent.err'
+	grep "process $MOVED: its calls are recorded" agent.err
 	puppet alloc 5000
 	puppet free
 	puppet alloc 7000

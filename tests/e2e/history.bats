@@ -68,9 +68,10 @@ refused() {
 	assert_equal "$(of .free_bytes)" "$(series memscope_freed_bytes_total 'comm="hist-one"' report.txt)"
 	"$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
 	grep -q "hist-one *$pid *root" out.txt
-	# What it cannot know is said, but for devices, of which NVML says all.
+	# What it cannot know is said, and also of devices, of which NVML says nothing here.
 	tr -s ' \n' ' ' < out.txt | grep -q 'Not in it: what a process allocated before the agent attached to it; .memscope-bpf who. shows who holds what now'
-	run ! grep -q 'Not in it' <("$MEMSCOPE" history --state-dir "$PWD/state" --by device)
+	"$MEMSCOPE" history --state-dir "$PWD/state" --by device > out.txt
+	grep -q '^Not in it: what a process allocated before' out.txt
 	# A day is when it begins; a time that is later than all that there is says so.
 	for by in yesterday "$(date -u -d yesterday +%F)"; do
 		history --from "$by" > by.json
@@ -83,6 +84,25 @@ refused() {
 	valid history before.json
 	assert_equal "$(jq -c '[.observed_ms, (.rows | length)]' before.json)" '[0,0]'
 	grep -q "of the time that was asked for, nothing is known" said
+}
+
+@test "what a process held before the agent came is marked as not known" {
+	named_puppet hist-one
+	puppet alloc 1000
+	agent_start
+	puppet alloc 5000
+	kill -9 "$PUPPET_PID"
+	wait "$PUPPET_PID" || true
+	agent_stop
+	history > history.json
+	valid history history.json
+	assert_equal "$(of '[.exact, .held_before, .peak_bytes]')" '[false,true,5000]'
+	assert_equal "$(jq -c '.events[] | select(.process == "hist-one") | [.event, .exact, .held_before, .bytes]' history.json)" \
+		'["killed",false,true,5000]'
+	COLUMNS=200 "$MEMSCOPE" history --state-dir "$PWD/state" > out.txt
+	grep -qE '^ *hist-one .* 4.88 KiB\+ .* 0\.00(00)?\+ .* may have held more$' out.txt
+	grep -qE ' killed .* 4.88 KiB\+ *hist-one' out.txt
+	grep -q '^+: and what a process held from before the agent attached to it, which is not known' out.txt
 }
 
 @test "when memory ran out" {

@@ -422,6 +422,28 @@ static void hours_are_put_together(void **unused)
 	history_usage_fini(&usage);
 }
 
+/* Each reason stays: one agent lost records of it, the next one came late to it. */
+static void what_is_not_exact_stays_so(void **unused)
+{
+	static const uint64_t reasons[] = { HISTORY_MORE_OR_LESS, HISTORY_HELD_BEFORE, 0 };
+	struct history_database *database = history_database_open(&options);
+	struct history_process process;
+	struct history_batch batch;
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < 3; i++) {
+		make_batch(&batch, i, 1);
+		process = batch.processes[0];
+		process.inexact = reasons[i];
+		batch.processes = &process;
+		assert_int_equal(history_database_put(database, &batch), 0);
+	}
+	history_database_close(database);
+	assert_int_equal(ask("SELECT inexact FROM process"),
+			 HISTORY_MORE_OR_LESS | HISTORY_HELD_BEFORE);
+}
+
 /* An interval that says that it took a day, after which a clock is believed. */
 static void put_day(struct history_database *database, uint64_t interval)
 {
@@ -550,6 +572,7 @@ int main(void)
 		TEST(a_wrong_clock_deletes_nothing),
 		TEST(a_query_is_bounded),
 		TEST(hours_are_put_together),
+		TEST(what_is_not_exact_stays_so),
 		TEST(a_damaged_batch_is_refused),
 	};
 

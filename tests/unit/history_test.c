@@ -506,7 +506,44 @@ static void events_are_rows(void **unused)
 	assert_string_equal(usage.events[2].what, "signal 9");
 	assert_int_equal(usage.events[2].bytes, 1000);
 	assert_int_equal(usage.events[2].pid, RECORD_PID);
-	assert_true(find(&usage, RECORD_PID)->inexact);
+	assert_int_equal(find(&usage, RECORD_PID)->inexact, HISTORY_MORE_OR_LESS);
+	assert_int_equal(usage.events[2].inexact, HISTORY_MORE_OR_LESS);
+	assert_int_equal(find(&usage, 7)->inexact, 0);
+	history_usage_fini(&usage);
+}
+
+/* What it held before is not known, whatever else is lost, and whatever it executes afterwards. */
+static void who_was_attached_to_late(void **unused)
+{
+	union record loss = record_event(MS_TYPE_LOSS, sizeof(struct ms_loss));
+	union record late = record_process(MS_TYPE_ATTACH, "late", MS_ATTACH_RUNNING);
+	union record allocated = record_alloc("cuMemAlloc_v2", 16, 1);
+	struct fixture fixture;
+	struct history_usage usage;
+
+	(void)unused;
+	begin(&fixture);
+	loss.loss.op = MS_OP_ALLOC;
+	loss.loss.lost = 3;
+	feed(&fixture, record_at(1 * SECOND_NS, late));
+	feed(&fixture, record_at(1 * SECOND_NS, allocated));
+	feed(&fixture, record_at(1 * SECOND_NS, record_of(7, SECOND_NS, late)));
+	feed(&fixture, record_at(1 * SECOND_NS, record_of(7, SECOND_NS, allocated)));
+	feed(&fixture,
+	     record_at(2 * SECOND_NS,
+		       record_of(7, SECOND_NS, record_process(MS_TYPE_EXEC, "other", 0))));
+	feed(&fixture, record_at(15 * SECOND_NS, loss));
+	history_sampler_finish(fixture.sampler, 20 * SECOND_NS);
+	end(&fixture);
+	usage = query(0, 20, HISTORY_BY_PROCESS);
+	assert_int_equal(find(&usage, 7)->inexact, HISTORY_HELD_BEFORE);
+	assert_int_equal(find(&usage, RECORD_PID)->inexact,
+			 HISTORY_HELD_BEFORE | HISTORY_MORE_OR_LESS);
+	history_usage_fini(&usage);
+	/* Of both together. */
+	usage = query(0, 20, HISTORY_BY_USER);
+	assert_int_equal(usage.rows_count, 1);
+	assert_int_equal(usage.rows[0].inexact, HISTORY_HELD_BEFORE | HISTORY_MORE_OR_LESS);
 	history_usage_fini(&usage);
 }
 
@@ -521,6 +558,7 @@ int main(void)
 		TEST(samples_of_one_step),
 		TEST(peaks_of_several),
 		TEST(events_are_rows),
+		TEST(who_was_attached_to_late),
 		TEST(a_number_becomes_another_device),
 		TEST(one_process_does_not_hide_others),
 	};

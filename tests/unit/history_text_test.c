@@ -32,11 +32,16 @@ static void check(const struct history_usage *usage, enum history_by by, const c
 		  bool is_there)
 {
 	struct string out = written(usage, by, false);
-	char *at;
+	char *at, *end = out.bytes;
 
-	/* Wherever the lines end. */
-	for (at = out.bytes; *at; at++)
-		*at = *at == '\n' ? ' ' : *at;
+	/* Wherever the lines end, and however wide the columns are. */
+	for (at = out.bytes; *at; at++) {
+		const char next = *at == '\n' ? ' ' : *at;
+
+		if (next != ' ' || end == out.bytes || end[-1] != ' ')
+			*end++ = next;
+	}
+	*end = '\0';
 	if (!strstr(out.bytes, text) == is_there)
 		print_message("%s %s in: %s\n", text, is_there ? "is not" : "is", out.bytes);
 	assert_int_equal(strstr(out.bytes, text) != NULL, is_there);
@@ -55,11 +60,14 @@ static void what_samples_miss(void **unused)
 
 	(void)unused;
 	check(&usage, HISTORY_BY_DEVICE, "a peak in between is not in it", true);
+	check(&usage, HISTORY_BY_DEVICE, "Not in it: what a process allocated before", false);
 	row.used_peak_bytes = 5000;
 	check(&usage, HISTORY_BY_DEVICE, "a peak in between is not in it", false);
 	row.used_peak_bytes = 0;
 	row.used_known = false;
 	check(&usage, HISTORY_BY_DEVICE, "a peak in between is not in it", false);
+	/* NVML has said nothing of what late processes held. */
+	check(&usage, HISTORY_BY_DEVICE, "Not in it: what a process allocated before", true);
 }
 
 /* No agent, no knowledge: that is not the same as nobody. */
@@ -104,12 +112,57 @@ static void what_is_a_sum_of_peaks(void **unused)
 	check(&usage, HISTORY_BY_CONTAINER, "<=", false);
 }
 
+/* Wherever a number stands that may not be all, and nowhere else. */
+static void what_is_not_exact(void **unused)
+{
+	struct history_row row = { .name = "a",
+				   .peak_bytes = 4096,
+				   .byte_ms = 36000000000,
+				   .inexact = HISTORY_HELD_BEFORE };
+	struct history_happening killed = {
+		.kind = "killed", .bytes_known = true, .bytes = 8192, .inexact = row.inexact
+	};
+	struct history_usage usage = {
+		.to_s = 10, .observed_ms = 10000, .rows = &row, .rows_count = 1
+	};
+	struct string out;
+
+	(void)unused;
+	check(&usage, HISTORY_BY_USER, " 4 KiB+ 3.43 MiB+ 0.0000+ 0.00+ 0 may have held more ",
+	      true);
+	check(&usage, HISTORY_BY_USER, "+: and what a process held from before the agent", true);
+	check(&usage, HISTORY_BY_USER, "~", false);
+	row.peak_is_sum = true;
+	check(&usage, HISTORY_BY_USER, "<= 4 KiB+", true);
+	row.inexact |= HISTORY_MORE_OR_LESS;
+	check(&usage, HISTORY_BY_USER,
+	      "<= 4 KiB~ 3.43 MiB~ 0.0000~ 0.00~ 0 may have held more or less ", true);
+	check(&usage, HISTORY_BY_USER, "~: a process may have held more or less", true);
+	check(&usage, HISTORY_BY_USER, "+", false);
+	row.inexact = 0;
+	check(&usage, HISTORY_BY_USER, "<= 4 KiB 3.43 MiB 0.0000 0.00 0 ", true);
+	check(&usage, HISTORY_BY_USER, "may have held more", false);
+	check(&usage, HISTORY_BY_USER, "~", false);
+	check(&usage, HISTORY_BY_USER, "+", false);
+	/* What was held when a process was killed, and not what was asked for. */
+	usage.events = &killed;
+	usage.events_count = 1;
+	check(&usage, HISTORY_BY_USER, "8 KiB+", true);
+	out = written(&usage, HISTORY_BY_USER, true);
+	assert_non_null(strstr(out.bytes, "+: and what a process held"));
+	string_fini(&out);
+	killed.kind = "oom";
+	check(&usage, HISTORY_BY_USER, "8 KiB+", false);
+	check(&usage, HISTORY_BY_USER, "+: and what a process held", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_samples_miss),
 		cmocka_unit_test(when_there_was_no_agent),
 		cmocka_unit_test(what_is_a_sum_of_peaks),
+		cmocka_unit_test(what_is_not_exact),
 	};
 
 	return unit_run("history_text", tests);

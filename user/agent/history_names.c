@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "history/schema.h"
+
 void history_names_copy(char *out, size_t size, const char *text)
 {
 	snprintf(out, size, "%s", text ? text : "");
@@ -17,7 +19,10 @@ void history_names_process(const struct process *process, struct history_process
 	memset(out, 0, sizeof(*out));
 	out->pid = process->pid;
 	out->start_ns = process->start_ns;
-	out->inexact = process->was_running || process_counters_are_inexact(process->counters);
+	if (process->was_running || process->was_running_earlier)
+		out->inexact |= HISTORY_HELD_BEFORE;
+	if (process_counters_are_inexact(process->counters))
+		out->inexact |= HISTORY_MORE_OR_LESS;
 	history_names_copy(out->name, sizeof(out->name), process->name);
 	history_names_copy(out->user, sizeof(out->user), items[IDENTITY_USER]);
 	if (!*out->user && identity_number(&process->identity.known, IDENTITY_UID, &uid))

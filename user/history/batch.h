@@ -38,7 +38,7 @@ struct history_process {
 	char user[64], container[80], pod[128], namespace[64], job[64]; /* "": not known */
 	uint64_t launches, graph_launches;
 	uint64_t untraced_ms; /* in which launches were not traced */
-	uint64_t inexact;     /* 1: it may hold more or less than was seen */
+	uint64_t inexact;     /* bits of enum history_inexact (history/schema.h) */
 };
 
 /* One kind of memory that a process held on one device. */

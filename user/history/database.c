@@ -50,7 +50,7 @@ static const char *const statements[STATEMENTS] = {
 		" container, pod, namespace, job)"
 		" VALUES(?1, ?2, " HISTORY_PROCESS_START ", ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
 		" ON CONFLICT DO UPDATE SET last = max(last, excluded.last),"
-		" inexact = max(inexact, excluded.inexact), name = excluded.name,"
+		" inexact = inexact | excluded.inexact, name = excluded.name,"
 		" user = excluded.user, container = excluded.container,"
 		" pod = excluded.pod, namespace = excluded.namespace,"
 		" job = excluded.job RETURNING id",

@@ -224,7 +224,8 @@ static struct history_row *row_of_process(struct look_up *look_up, int64_t id)
 		row->place = process_words_place(statement);
 	}
 	row->processes++;
-	row->inexact |= found && sqlite3_column_int(statement, PROCESS_INEXACT);
+	if (found)
+		row->inexact |= (uint64_t)sqlite3_column_int(statement, PROCESS_INEXACT);
 	return row;
 }
 
@@ -431,6 +432,7 @@ static int add_event(struct look_up *look_up, struct sqlite3_stmt *statement)
 		event->process = text_of(look_up->process, PROCESS_NAME);
 		event->user = text_of(look_up->process, PROCESS_USER);
 		event->place = process_words_place(look_up->process);
+		event->inexact = (uint64_t)sqlite3_column_int(look_up->process, PROCESS_INEXACT);
 	}
 	if (find(look_up->device, sqlite3_column_int64(statement, 6)) == SQLITE_ROW)
 		event->device = text_of(look_up->device, 0);

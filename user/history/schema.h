@@ -27,6 +27,15 @@ extern const struct history_step {
 	uint32_t least_seconds; /* so much is kept even if the database is too large */
 } history_steps[HISTORY_LEVELS];
 
+/*
+ * Why what a process held may not be what was seen, as the database has it. In what was written
+ * before there were two of them, the first stands for both.
+ */
+enum history_inexact {
+	HISTORY_MORE_OR_LESS = 1, /* it may have held more or less: records of it were lost */
+	HISTORY_HELD_BEFORE = 2,  /* it may have held more: what it had before it was attached to */
+};
+
 /* SQL that makes the tables. */
 extern const char history_schema[];
 

@@ -30,7 +30,7 @@ struct history_row {
 	char *user, *place;      /* HISTORY_BY_PROCESS: where it ran, for people; may be NULL */
 	char *device_name;       /* HISTORY_BY_DEVICE; may be NULL */
 	uint64_t processes;      /* HISTORY_BY_DEVICE: 0 */
-	bool inexact;            /* a process may have held more or less than was seen */
+	uint64_t inexact;        /* of any of them: bits of enum history_inexact */
 	uint64_t first_s, end_s; /* of the intervals that it is in */
 	uint64_t peak_bytes;
 	bool peak_is_sum; /* at most so much was held at a time; else exactly that */
@@ -56,6 +56,7 @@ struct history_happening {
 	uint64_t pid;                              /* 0: not known */
 	char *process;                             /* its name; these may be NULL */
 	char *user, *place, *device, *kind, *what; /* as in struct history_event */
+	uint64_t inexact; /* of the process: bits of enum history_inexact */
 	bool bytes_known;
 	uint64_t bytes;
 };

@@ -61,6 +61,13 @@ static uint64_t mean(unsigned __int128 byte_ms, uint64_t ms)
 	return ms ? (uint64_t)(byte_ms / ms) : 0;
 }
 
+/* Why it is not exact, as far as the history knows. */
+static void put_exact(struct json *json, uint64_t inexact)
+{
+	json_put_bool(json, "exact", !inexact);
+	json_put_bool(json, "held_before", inexact & HISTORY_HELD_BEFORE);
+}
+
 static void put_device(struct json *json, const struct history_row *row)
 {
 	json_put_text(json, "device_name", row->device_name);
@@ -78,7 +85,7 @@ static void put_processes(struct json *json, const struct history_row *row, enum
 	} else {
 		json_put_u64(json, "processes", row->processes);
 	}
-	json_put_bool(json, "exact", !row->inexact);
+	put_exact(json, row->inexact);
 	json_put_u64(json, "launches", row->launches);
 	json_put_u64(json, "graph_launches", row->graph_launches);
 }
@@ -120,6 +127,7 @@ static void put_event(struct json *json, const struct history_happening *event)
 	json_put_text(json, "what", event->what);
 	json_put_if(json, "bytes", event->bytes_known, event->bytes);
 	json_put_text(json, "process", event->process);
+	put_exact(json, event->inexact);
 	json_put_if(json, "pid", event->pid, event->pid);
 	json_put_text(json, "user", event->user);
 	json_put_text(json, "place", event->place);
@@ -136,7 +144,7 @@ static void put_rise(struct json *json, const struct history_row *row,
 	json_put_u64(json, "pid", row->pid);
 	json_put_text(json, "user", row->user);
 	json_put_text(json, "place", row->place);
-	json_put_bool(json, "exact", !row->inexact);
+	put_exact(json, row->inexact);
 	put_time(json, "from", found->from_s * SECOND_NS);
 	put_time(json, "to", found->to_s * SECOND_NS);
 	json_put_u64(json, "first_bytes", found->first_bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/history.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "render/process_cells.h"
 
@@ -51,17 +53,39 @@ static const struct document_column *const columns[] = {
 };
 /* clang-format on */
 
-static void cell_hours(struct document *document, unsigned __int128 byte_ms)
+/* Behind an amount of memory that may not be all: as in `top`. */
+static const char *mark(uint64_t inexact)
 {
-	const double hours = (double)byte_ms / GB_HOURS;
+	return inexact & HISTORY_MORE_OR_LESS ? "~" : inexact ? "+" : "";
+}
 
-	string_append_format(&document->text, hours && hours < 0.01 ? "%.4f" : "%.2f", hours);
+static void cell_size(struct document *document, uint64_t bytes, uint64_t inexact)
+{
+	char size[STRING_NUMBER_BYTES];
+
+	string_append_format(&document->text, "%s%s", string_size(size, bytes), mark(inexact));
 	document_cell(document);
 }
 
-static void cell_mean(struct document *document, bool known, unsigned __int128 byte_ms, uint64_t ms)
+static void cell_hours(struct document *document, unsigned __int128 byte_ms, uint64_t inexact)
 {
-	document_cell_size(document, known && ms, ms ? (uint64_t)(byte_ms / ms) : 0);
+	const double hours = (double)byte_ms / GB_HOURS;
+
+	string_append_format(&document->text, hours && hours < 0.01 ? "%.4f%s" : "%.2f%s", hours,
+			     mark(inexact));
+	document_cell(document);
+}
+
+static uint64_t mean(unsigned __int128 byte_ms, uint64_t ms)
+{
+	return ms ? (uint64_t)(byte_ms / ms) : 0;
+}
+
+static void remark_inexact(struct string *out, uint64_t inexact)
+{
+	process_cells_remark(out, inexact,
+			     inexact & HISTORY_MORE_OR_LESS ? "may have held more or less" :
+							      "may have held more");
 }
 
 static void cell_remarks(struct document *document, const struct history_row *row)
@@ -70,7 +94,7 @@ static void cell_remarks(struct document *document, const struct history_row *ro
 
 	if (row->place)
 		document_append(document, row->place, NULL);
-	process_cells_remark(out, row->inexact, "may have held more");
+	remark_inexact(out, row->inexact);
 	if (row->unknown_byte_ms)
 		string_append_format(process_cells_next_remark(out),
 				     "%.2f GB-hours may be idle, too",
@@ -105,18 +129,25 @@ static void row_usage(struct document *document, const struct history_view *view
 	}
 	if (row->peak_is_sum)
 		string_append_text(&document->text, "<= ");
-	document_cell_size(document, true, row->peak_bytes);
-	cell_mean(document, true, row->byte_ms, view->usage->observed_ms);
-	cell_hours(document, row->byte_ms);
-	cell_hours(document, row->idle_byte_ms);
+	cell_size(document, row->peak_bytes, row->inexact);
+	cell_size(document, mean(row->byte_ms, view->usage->observed_ms), row->inexact);
+	cell_hours(document, row->byte_ms, row->inexact);
+	cell_hours(document, row->idle_byte_ms, row->inexact);
 	if (by == HISTORY_BY_DEVICE) {
 		document_cell_size(document, row->used_known, row->used_peak_bytes);
-		cell_mean(document, row->used_known, row->used_byte_ms, row->used_ms);
+		document_cell_size(document, row->used_known,
+				   mean(row->used_byte_ms, row->used_ms));
 	} else {
 		document_cell_count(document, true, row->launches + row->graph_launches);
 	}
 	cell_remarks(document, row);
 	document_row_end(document);
+}
+
+/* Its bytes are what the process held, not what it asked for. */
+static bool is_held(const struct history_happening *event)
+{
+	return event->bytes_known && event->kind && !strcmp(event->kind, "killed");
 }
 
 static void row_event(struct document *document, const struct history_happening *event)
@@ -129,7 +160,10 @@ static void row_event(struct document *document, const struct history_happening 
 	document_cell_text(document, event->kind);
 	document_cell_count(document, true, event->count);
 	document_cell_text(document, event->what);
-	document_cell_size(document, event->bytes_known, event->bytes);
+	if (is_held(event))
+		cell_size(document, event->bytes, event->inexact);
+	else
+		document_cell_size(document, event->bytes_known, event->bytes);
 	document_cell_text(document, event->process);
 	if (event->pid)
 		string_append_u64(&document->text, event->pid);
@@ -214,13 +248,13 @@ static void row_rise(struct document *document, const struct history_row *row,
 	document_cell_text(document, row->user);
 	document_cell_words(document, clock_utc_text(time, found->from_s * SECOND_NS));
 	document_cell_words(document, clock_utc_text(time, found->to_s * SECOND_NS));
-	document_cell_size(document, true, found->first_bytes);
-	document_cell_size(document, true, found->last_bytes);
+	cell_size(document, found->first_bytes, row->inexact);
+	cell_size(document, found->last_bytes, row->inexact);
 	string_append_char(&document->text, '+');
 	document_cell_size(document, true, rise_hourly(found));
 	if (row->place)
 		document_append(document, row->place, NULL);
-	process_cells_remark(&document->text, row->inexact, "may have held more");
+	remark_inexact(&document->text, row->inexact);
 	document_cell(document);
 	document_row_end(document);
 }
@@ -251,19 +285,62 @@ static void append_rises(struct document *document, const struct history_view *v
 			       " lines of code.");
 }
 
+/* Of a device, NVML says all that is in use, if it says anything. */
+static bool has_samples(const struct history_usage *usage)
+{
+	size_t i;
+
+	for (i = 0; i < usage->rows_count && !usage->rows[i].used_known; i++)
+		;
+	return i < usage->rows_count;
+}
+
 /* Processes that only held what they had before have no row at all. */
 static void say_before(struct document *document, const struct history_view *view)
 {
-	if (view->query->by != HISTORY_BY_DEVICE)
+	if (view->query->by != HISTORY_BY_DEVICE || !has_samples(view->usage))
 		document_say(document, "Not in it: what a process allocated before the agent"
 				       " attached to it; `memscope-bpf who` shows who holds what"
 				       " now.");
 }
 
+/* The first event that there is room for. */
+static size_t first_event(const struct history_view *view)
+{
+	const size_t count = view->usage->events_count;
+
+	return count > view->top ? count - view->top : 0;
+}
+
+/* What the signs mean that are there. */
+static void say_marks(struct document *document, const struct history_view *view)
+{
+	const struct history_usage *usage = view->usage;
+	bool more = false, more_or_less = false;
+	size_t i;
+
+	for (i = 0; !view->only_events && i < usage->rows_count && i < view->top; i++) {
+		more |= *mark(usage->rows[i].inexact) == '+';
+		more_or_less |= *mark(usage->rows[i].inexact) == '~';
+	}
+	for (i = first_event(view); i < usage->events_count; i++) {
+		if (!is_held(&usage->events[i]))
+			continue;
+		more |= *mark(usage->events[i].inexact) == '+';
+		more_or_less |= *mark(usage->events[i].inexact) == '~';
+	}
+	if (more)
+		document_say(document, "+: and what a process held from before the agent attached"
+				       " to it, which is not known.");
+	if (more_or_less)
+		document_say(document, "~: a process may have held more or less, because not all"
+				       " that it did is known.");
+}
+
 static void append_events(struct document *document, const struct history_view *view)
 {
 	const struct history_usage *usage = view->usage;
-	const size_t first = usage->events_count > view->top ? usage->events_count - view->top : 0;
+	const size_t first = first_event(view);
 	const uint64_t earlier = usage->events_left_out + first;
 	char count[STRING_NUMBER_BYTES];
 	size_t i;
@@ -320,4 +397,5 @@ void history_append_text(struct document *document, const struct history_view *v
 		say_before(document, view);
 	append_rises(document, view);
 	append_events(document, view);
+	say_marks(document, view);
 }

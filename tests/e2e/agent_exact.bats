@@ -123,6 +123,35 @@ counted() {
 		[.comm, .unknown.abandoned_calls]] | sort' report.json)" '[["agent-leaver",1],["agent-other",0]]'
 }
 
+@test "when NVML said its numbers is told, also when it says no more" {
+	local before after said
+
+	[ -e "$BUILT/simnv/3/libnvidia-ml.so.1" ] || skip "there is no simulated NVML"
+	{
+		echo "driver 580.159.04"
+		echo "device uuid=GPU-a name=NVIDIA_H200 pci=0:65:00 minor=0 total=4096M reserved=0 used=1024M"
+	} > devices.txt
+	before=$(date +%s)
+	SIMNV=$PWD/devices.txt LD_LIBRARY_PATH=$BUILT/simcuda:$BUILT/simnv/3 agent_start --allow "comm=agent-told"
+	named_puppet agent-told
+	puppet uuid
+	puppet info
+	wait_for 'ask /metrics > metrics.txt; grep -q ^memscope_gpu_nvml_used_bytes metrics.txt'
+	echo "crash nvmlDeviceGetMemoryInfo_v2" >> devices.txt
+	wait_for 'grep -q "warning: NVML does not answer any more .*nvmlDeviceGetMemoryInfo_v2 (device 0) has ended" agent.err'
+	fresh
+	ask /metrics > metrics.txt
+	promtool check metrics < metrics.txt
+	grep ^memscope_gpu_nvml_used_bytes metrics.txt && fail "it is not known any more"
+	after=$(date +%s)
+	for said in $(awk '/^memscope_gpu_(nvml|memory_used)_timestamp_seconds/ { print int($2) }' metrics.txt); do
+		[ "$said" -ge "$before" ] && [ "$said" -le "$after" ]
+	done
+	assert_equal "$(grep -cE '^memscope_gpu_(nvml|memory_used)_timestamp_seconds' metrics.txt)" 2
+	agent_stop
+	puppet_end
+}
+
 # Whether NVML was last asked in between: it is asked every ten seconds, as from $1 (nanoseconds) on.
 asked_between() {
 	ask /api/v1/who | jq -e --argjson first "$1" \

@@ -334,6 +334,33 @@ static void test_gauges_one_after_the_other(void **state)
 	report_dump_fini(&dump);
 }
 
+/* Said at 10 s and at 20 s, by a clock that is 1000 s and 250 ns behind the wall's. */
+static void test_when_a_device_was_told(void **state)
+{
+	struct report_reader reader;
+
+	(void)state;
+	report_dump_init(&dump, 7, "a");
+	dump.wall_offset_ns = 1000 * EXAMPLE_SECOND + 250;
+	report_dump_segment(&dump, EXAMPLE_SECOND);
+	report_dump_add(&dump,
+			record_at(EXAMPLE_SECOND + 1, record_process(MS_TYPE_ATTACH, "train", 0)));
+	report_dump_add(&dump, record_at(10 * EXAMPLE_SECOND, record_device_memory("GPU-a", 500)));
+	report_dump_add(&dump,
+			record_at(20 * EXAMPLE_SECOND,
+				  record_on(0, record_from(1000, record_alloc("cuMemGetInfo_v2", 0,
+									      8000)))));
+	report_dump_end(&dump, 30 * EXAMPLE_SECOND);
+	assert_int_equal(export_files(&export_openmetrics, 1, &reader), 0);
+	assert_true(has_line("memscope_gpu_nvml_used_bytes{hostname=\"a\",UUID=\"GPU-a\"} 500 "));
+	assert_true(has_line(
+		"memscope_gpu_nvml_timestamp_seconds{hostname=\"a\",UUID=\"GPU-a\"} 1010.000000250 "));
+	assert_true(has_line(
+		"memscope_gpu_memory_used_timestamp_seconds{hostname=\"a\",gpu=\"0\"} 1020.000000250 "));
+	report_reader_fini(&reader);
+	report_dump_fini(&dump);
+}
+
 /* Whose process it is, called as DCGM's exporter calls it where that has it, too. */
 static void test_labels_of_a_process(void **state)
 {
@@ -505,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_many_mappings),
 		cmocka_unit_test(test_one_pid_twice),
 		cmocka_unit_test(test_gauges_one_after_the_other),
+		cmocka_unit_test(test_when_a_device_was_told),
 		cmocka_unit_test(test_labels_of_a_process),
 		cmocka_unit_test(test_stacks_lie_behind_the_process),
 		cmocka_unit_test(test_stacks_in_a_profile),

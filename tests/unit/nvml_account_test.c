@@ -279,6 +279,27 @@ static void test_devices(void **state)
 	state_fini(&s.state);
 }
 
+/* When it last said what is in use stays, also when it says that no more. */
+static void test_the_age_of_what_is_in_use(void **state)
+{
+	const struct nvml_devices *devices;
+	struct scenario s = { 0 };
+	union record record = record_device_memory("GPU-a", 2000);
+
+	(void)state;
+	devices = &s.state.nvml_devices;
+	record.device.known = MS_DEVICE_PROCESSES;
+	apply(&s, record_at(500, record));
+	assert_int_equal(devices->devices[0].memory_ts_ns, 0);
+	record.device.known |= MS_DEVICE_MEMORY;
+	apply(&s, record_at(1000, record));
+	record.device.known = MS_DEVICE_PROCESSES;
+	apply(&s, record_at(2000, record));
+	assert_int_equal(devices->devices[0].last.event.ts_ns, 2000);
+	assert_int_equal(devices->devices[0].memory_ts_ns, 1000);
+	state_fini(&s.state);
+}
+
 static void test_devices_are_bounded(void **state)
 {
 	struct scenario s = { 0 };
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_before_it_was_attached_to_on_each_device),
 		cmocka_unit_test(test_another_program_begins_anew),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_the_age_of_what_is_in_use),
 		cmocka_unit_test(test_devices_are_bounded),
 	};
 

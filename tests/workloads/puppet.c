@@ -7,6 +7,7 @@
  *   load [PATH]    dlopen libcuda.so.1
  *   init           cuInit, a context on device 0
  *   uuid           cuDeviceGetUuid_v2 of device 0
+ *   info           cuMemGetInfo_v2
  *   alloc BYTES    cuMemAlloc_v2
  *   free           the last block allocated and not freed yet
  *   churn COUNT    allocate and free 4 KiB so often
@@ -103,6 +104,13 @@ static int ask_uuid(void)
 	CUuuid uuid;
 
 	return ((uuid_function *)dlsym(driver, "cuDeviceGetUuid_v2"))(&uuid, 0);
+}
+
+static int ask_info(void)
+{
+	size_t free_bytes, total_bytes;
+
+	return ((info_function *)dlsym(driver, "cuMemGetInfo_v2"))(&free_bytes, &total_bytes);
 }
 
 static int alloc_block(size_t size_bytes)
@@ -385,6 +393,8 @@ static int obey(char **argv, const char *word, const char *rest)
 		return init();
 	if (!strcmp(word, "uuid"))
 		return ask_uuid();
+	if (!strcmp(word, "info"))
+		return ask_info();
 	if (!strcmp(word, "alloc"))
 		return alloc_block(number);
 	if (!strcmp(word, "free"))

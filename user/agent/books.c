@@ -102,7 +102,6 @@ static int describe(struct report_coverage *coverage, const struct books_options
 	coverage->version = strdup(MEMSCOPE_VERSION);
 	coverage->targets = strdup("all");
 	coverage->wall_known = true;
-	coverage->wall_offset_ns = clock_realtime_offset_ns();
 	coverage->captured_ops = options->captured_ops;
 	coverage->copies_summed = options->copies_summed;
 	coverage->launches_summed = options->launches_summed;
@@ -165,6 +164,8 @@ void books_note(struct books *books, const struct books_outside *outside)
 	coverage->account.refused = books->pipeline->refused;
 	coverage->account.first_ts_ns = books->start_ns;
 	coverage->account.last_ts_ns = clock_monotonic_ns();
+	/* Who sets the machine's clock moves what was before, too. */
+	coverage->wall_offset_ns = clock_realtime_offset_ns();
 }
 
 const char *books_inexact(const struct books *books, struct books_late *late)

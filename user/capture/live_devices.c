@@ -129,11 +129,23 @@ static int feed_closed(struct live *live)
 	return live->err;
 }
 
-/* Without NVML there is nothing more to ask. */
-static void give_up(struct live *live)
+/*
+ * Without NVML there is nothing more to ask. Where it has answered before, who relies on its
+ * numbers has to know.
+ */
+static void give_up(struct live *live, bool at_end)
 {
-	log_debug("NVML is not asked any more: %s",
-		  live->snapshot->problem[0] ? live->snapshot->problem : "there is none");
+	const char *problem =
+		live->snapshot->problem[0] ? live->snapshot->problem : "there is none";
+
+	if (live->devices_answered && !at_end)
+		log_warning(
+			"NVML does not answer any more and is not asked again: %s. What devices "
+			"have in use, and who else holds it, is not known from now on. Look for "
+			"errors of the GPU (dmesg | grep -E 'NVRM|Xid'), then start this again",
+			problem);
+	else
+		log_debug("NVML is not asked any more: %s", problem);
 	live_devices_close(live);
 }
 
@@ -149,7 +161,9 @@ static int take(struct live *live, int wait_ms)
 	if (!live->err && !feed_closed(live))
 		feed_snapshot(live);
 	if (err || live->snapshot->state != NVML_READY)
-		give_up(live);
+		give_up(live, wait_ms != 0);
+	else
+		live->devices_answered = true;
 	return live->err;
 }
 

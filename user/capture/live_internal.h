@@ -123,7 +123,8 @@ struct live {
 	struct nvml *nvml;          /* NULL: it is not asked, or not any more */
 	struct nvml_snapshot *snapshot;
 	struct loop_source *devices_source, *devices_timer;
-	bool devices_asked; /* and not answered yet */
+	bool devices_asked;    /* and not answered yet */
+	bool devices_answered; /* NVML has, at least once */
 	uint64_t devices_asked_ns;
 	uint64_t devices_refused_ns;      /* when a call that was refused memory was a reason to */
 	struct loop_source *limits_timer; /* NULL: the kernel counts no device memory of cgroups */

@@ -40,20 +40,31 @@ static const struct report_device *find_of(struct metrics *metrics,
 	return find_device(metrics, recording, uuid);
 }
 
-static void add(struct metrics *metrics, size_t first, const struct report_recording *recording,
-		const struct ms_device *told)
+static void put(struct metrics *metrics, size_t family, const struct report_device *device,
+		const char *uuid, uint64_t value)
 {
+	if (device)
+		metrics_label_number(metrics, "gpu", (uint64_t)device->device);
+	metrics_label(metrics, "UUID", uuid);
+	metrics_add(metrics, family, value);
+}
+
+static void add(struct metrics *metrics, size_t first, const struct report_recording *recording,
+		const struct nvml_device_account *account)
+{
+	const struct ms_device *told = &account->last;
 	const uint64_t bytes[] = { told->total_bytes, told->used_bytes, told->reserved_bytes };
+	const size_t reserved = !!(told->known & MS_DEVICE_RESERVED);
+	const size_t count = told->known & MS_DEVICE_MEMORY ? 2 + reserved : 0;
 	char uuid[MS_UUID_BYTES + 1];
 	const struct report_device *device = find_of(metrics, recording, told, uuid);
 	size_t i;
 
-	for (i = 0; i < 2 + !!(told->known & MS_DEVICE_RESERVED); i++) {
-		if (device)
-			metrics_label_number(metrics, "gpu", (uint64_t)device->device);
-		metrics_label(metrics, "UUID", uuid);
-		metrics_add(metrics, first + i, bytes[i]);
-	}
+	for (i = 0; i < count; i++)
+		put(metrics, first + i, device, uuid, bytes[i]);
+	if (account->memory_ts_ns && recording->coverage.wall_known)
+		put(metrics, first + 3, device, uuid,
+		    account->memory_ts_ns + recording->coverage.wall_offset_ns);
 }
 
 void nvml_metrics_add(struct metrics *metrics, size_t first,
@@ -63,8 +74,7 @@ void nvml_metrics_add(struct metrics *metrics, size_t first,
 	size_t i;
 
 	for (i = 0; i < nvml->count; i++)
-		if (nvml->devices[i].last.known & MS_DEVICE_MEMORY)
-			add(metrics, first, recording, &nvml->devices[i].last);
+		add(metrics, first, recording, &nvml->devices[i]);
 }
 
 /* Whether all devices that memory is held of are NVML's, by their UUIDs. */

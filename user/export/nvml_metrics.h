@@ -12,10 +12,14 @@
 #define NVML_METRICS_FAMILIES(X) \
 	X(NVML_TOTAL, "memscope_gpu_nvml_total_bytes", "gauge", "bytes", "Memory of the device, as NVML says") \
 	X(NVML_USED, "memscope_gpu_nvml_used_bytes", "gauge", "bytes", "Memory of the device that is in use, as NVML says") \
-	X(NVML_RESERVED, "memscope_gpu_nvml_reserved_bytes", "gauge", "bytes", "Memory of the device that the driver and the firmware keep, as NVML says")
+	X(NVML_RESERVED, "memscope_gpu_nvml_reserved_bytes", "gauge", "bytes", "Memory of the device that the driver and the firmware keep, as NVML says") \
+	X(NVML_TIME, "memscope_gpu_nvml_timestamp_seconds", "gauge", "seconds", "When NVML last said what is in use of the device, since 1970")
 /* clang-format on */
 
-/* `first`: the number of the first of the families. */
+/*
+ * `first`: the number of the first of the families. When a device's numbers were said stays, also
+ * when they are not known any more.
+ */
 void nvml_metrics_add(struct metrics *metrics, size_t first,
 		      const struct report_recording *recording);
 

@@ -31,6 +31,7 @@
 	X(UNTRACED_DESCENDANTS, "memscope_untraced_descendants", "gauge", "", "Descendants of the recorded processes that used CUDA and were not recorded, as far as known") \
 	X(GPU_TOTAL, "memscope_gpu_memory_total_bytes", "gauge", "bytes", "Memory of the device, as the driver last reported it") \
 	X(GPU_USED, "memscope_gpu_memory_used_bytes", "gauge", "bytes", "Memory of the device that all programs together use, as the driver last reported it") \
+	X(GPU_USED_TIME, "memscope_gpu_memory_used_timestamp_seconds", "gauge", "seconds", "When the driver last reported these two, since 1970") \
 	NVML_METRICS_FAMILIES(X) \
 	LIMIT_METRICS_FAMILIES(X) \
 	X(XIDS, "memscope_gpu_xid_errors", "counter", "", "Errors of devices that NVIDIA's driver reported in the kernel's log (Xid)") \
@@ -346,6 +347,11 @@ static void add_device(struct openmetrics *export, const struct report_device *d
 	metrics_highest(export->metrics, FAMILY_GPU_TOTAL, told->total_bytes);
 	put_identity(export, device->device, device->row);
 	metrics_highest(export->metrics, FAMILY_GPU_USED, report_told_used(told));
+	if (!export->recording->coverage.wall_known)
+		return;
+	put_identity(export, device->device, device->row);
+	metrics_highest(export->metrics, FAMILY_GPU_USED_TIME,
+			told->ts_ns + export->recording->coverage.wall_offset_ns);
 }
 
 static void add_lost(struct openmetrics *export, const char *stage, uint64_t count)

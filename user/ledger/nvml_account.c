@@ -422,6 +422,8 @@ int nvml_devices_apply(struct nvml_devices *devices, const struct ms_device *rec
 	device->last = *record;
 	device->traced_bytes = device->traced_count = 0;
 	device->count++;
+	if (record->known & MS_DEVICE_MEMORY)
+		device->memory_ts_ns = record->event.ts_ns;
 	if (record->known & MS_DEVICE_MEMORY && record->used_bytes > device->peak_bytes) {
 		device->peak_bytes = record->used_bytes;
 		device->peak_ts_ns = record->event.ts_ns;

@@ -110,6 +110,7 @@ struct nvml_device_account {
 	uint32_t traced_count;
 	uint64_t count;
 	uint64_t peak_bytes, peak_ts_ns; /* of what is in use */
+	uint64_t memory_ts_ns;           /* when it last said what is in use; 0: it never has */
 };
 
 struct nvml_devices {

@@ -138,7 +138,10 @@ own() {
 	printf 'ring = 32M\nseries = 400\nbudget = 2.5%%\n' > agent.conf
 	kill -HUP "$OTHER_PID"
 	wait_for 'grep -q "has been read again" agent.err'
-	grep -q "series has changed: this takes effect at the next start" agent.err
+	grep -q "memscope-bpf: ring: 16M -> 32M (agent.conf:1)$" agent.err
+	grep -q "memscope-bpf: budget: 0.5% -> 2.5% (agent.conf:3)$" agent.err
+	grep -q "warning: series: 300 -> 400 (agent.conf:2): this takes effect at the next start; what was before is in force" agent.err
+	grep -q "read again: changes in force: 2, changes that need a restart: 1$" agent.err
 	fresh
 	assert_equal "$(own recorder_limit_bytes)" 33554432
 	assert_equal "$(own budget_ratio)" 0.025000000
@@ -148,6 +151,45 @@ own() {
 	fresh
 	assert_equal "$(own recorder_limit_bytes)" 33554432
 	assert_equal "$(LABEL=done own reloads_total) $(LABEL=failed own reloads_total)" "1 1"
+	agent_stop
+}
+
+# hang_up NUMBER: it has read its configuration again for the NUMBERth time, and what it said of that is in said.txt.
+hang_up() {
+	local before
+
+	before=$(wc -l < agent.err)
+	kill -HUP "$OTHER_PID"
+	wait_for "[ \"\$(grep -c 'has been read again' agent.err)\" = $1 ]"
+	sed -n "$((before + 1)),\$p" agent.err | grep -E ' -> |no effect|read again' | sed 's/^memscope-bpf: //' > said.txt
+}
+
+@test "SIGHUP: only what has changed is said, what still waits is said again, and no secret is" {
+	printf 'ring = 16M\nring-time = 2h\n' > agent.conf
+	RING= agent_start --config agent.conf --series 500
+	hang_up 1
+	assert_equal "$(cat said.txt)" "the configuration has been read again: no setting has changed"
+	printf 'ring = 32M\nseries = 600\notlp = http://127.0.0.1:9/v1?key=secret\n' > agent.conf
+	hang_up 2
+	diff - said.txt <<-'SAID'
+		ring: 16M -> 32M (agent.conf:1)
+		ring-time: 2h -> 24h (default)
+		agent.conf:2: series has no effect there, because --series is set
+		warning: otlp: off -> http://127.0.0.1:9/... (agent.conf:3): this takes effect at the next start; what was before is in force until then
+		the configuration has been read again: changes in force: 2, changes that need a restart: 1
+	SAID
+	# Those that are in force are compared with what was read last, and the others with what runs.
+	printf 'ring = 16M\notlp = http://127.0.0.1:9/v1?key=secret\n' > agent.conf
+	hang_up 3
+	diff - said.txt <<-'SAID'
+		ring: 32M -> 16M (agent.conf:1)
+		warning: otlp: off -> http://127.0.0.1:9/... (agent.conf:2): this takes effect at the next start; what was before is in force until then
+		the configuration has been read again: changes in force: 1, changes that need a restart: 1
+	SAID
+	printf 'ring = 16M\n' > agent.conf
+	hang_up 4
+	assert_equal "$(cat said.txt)" "the configuration has been read again: no setting has changed"
+	run -1 grep -q secret agent.err
 	agent_stop
 }
 

@@ -66,6 +66,35 @@ static void what_is_no_target(void **unused)
 	assert_non_null(push_target_parse(&target, PUSH_OTLP, text));
 }
 
+static void what_is_shown_of_a_url(void **unused)
+{
+	static const char *const texts[][2] = {
+		{ "http://127.0.0.1:4318", "http://127.0.0.1:4318" },
+		{ "http://collector/", "http://collector" },
+		{ "unix:/run/otel.sock", "unix:/run/otel.sock" },
+		{ "off", "off" },
+		{ "", "" },
+		{ "https://collector/v1/secret", "https://collector/..." },
+		{ "https://collector?token=secret", "https://collector/..." },
+		{ "https://collector:1#secret", "https://collector:1/..." },
+		{ "http://user:secret@collector:4318", "http://...@collector:4318" },
+		{ "http://user:se@cret@collector/v1", "http://...@collector/..." },
+		{ "http://user:se/cret@collector/v1", "http://..." },
+		{ "ftp://user:secret@", "ftp://...@" },
+	};
+	size_t i;
+
+	(void)unused;
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct string shown = { 0 };
+
+		push_target_append_shown(&shown, texts[i][0]);
+		string_append_char(&shown, '\0');
+		assert_string_equal(shown.bytes, texts[i][1]);
+		string_fini(&shown);
+	}
+}
+
 static int some_descriptor(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -466,6 +495,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(targets_have_a_path),
 		cmocka_unit_test(what_is_no_target),
+		cmocka_unit_test(what_is_shown_of_a_url),
 		cmocka_unit_test(the_oldest_make_room),
 		cmocka_unit_test(large_ones_are_bounded),
 		cmocka_unit_test_setup_teardown(what_is_in_the_file_is_sent_by_the_next,

@@ -46,3 +46,28 @@ const char *push_target_parse(struct push_target *target, enum push_protocol_id 
 		return "it is too long";
 	return NULL;
 }
+
+/* Tokens are put into paths and queries, too. */
+void push_target_append_shown(struct string *out, const char *text)
+{
+	const char *scheme = strstr(text, "://"), *host, *end, *at;
+
+	if (!scheme) {
+		string_append_text(out, text);
+		return;
+	}
+	host = scheme + 3;
+	end = host + strcspn(host, "/?#");
+	at = strrchr(host, '@');
+	string_append(out, text, (size_t)(host - text));
+	/* Behind the host, it may be of a password with a "/". */
+	if (at)
+		string_append_text(out, "...");
+	if (at && at > end)
+		return;
+	if (at)
+		host = at;
+	string_append(out, host, (size_t)(end - host));
+	if (*end && strcmp(end, "/") != 0)
+		string_append_text(out, "/...");
+}

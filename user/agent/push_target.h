@@ -6,6 +6,7 @@
 #define MEMSCOPE_AGENT_PUSH_TARGET_H
 
 #include "agent/push_protocol.h"
+#include "base/string.h"
 
 struct push_target {
 	char url[1024];
@@ -18,5 +19,11 @@ struct push_target {
  */
 const char *push_target_parse(struct push_target *target, enum push_protocol_id id,
 			      const char *text);
+
+/*
+ * A URL for messages, without what may be a secret: "https://...@collector/..." of one with a user,
+ * a password and a path. A text that is no URL is appended as it is.
+ */
+void push_target_append_shown(struct string *out, const char *text);
 
 #endif /* MEMSCOPE_AGENT_PUSH_TARGET_H */

@@ -409,11 +409,11 @@ static void hold_hangup(void)
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
-/* For when it is read again. */
+/* For when it is read again: `last` is what has been read since then, if its count is not 0. */
 static struct {
 	int argc;
 	char **argv;
-	struct config config;
+	struct config config, last;
 } as_started;
 
 static const struct agent_settings unset = {
@@ -478,23 +478,21 @@ static bool can_change(const char *name)
 /* Settings that need a restart stay as they are, with a warning. */
 static int reload(struct agent_settings *settings)
 {
-	struct config config = { 0 };
-	const struct config_default *row;
-	int first, code;
-
 	const enum log_level level = log_get_level();
+	struct config config = { 0 }, *last = &as_started.last;
+	int first;
 
 	log_set_level(LOG_INFO);
-	code = load(&config, settings, &first);
-	if (code != EXIT_OK)
+	if (load(&config, settings, &first) != EXIT_OK) {
 		log_set_level(level);
-	for (row = defaults; code == EXIT_OK && row->name; row++)
-		if (!can_change(row->name) &&
-		    !config_is_same(&config, &as_started.config, row->name))
-			log_warning("%s has changed: this takes effect at the next start",
-				    row->name);
-	config_fini(&config);
-	return code == EXIT_OK ? 0 : -EINVAL;
+		config_fini(&config);
+		return -EINVAL;
+	}
+	settings->changes = config_say_changes(&config, last->count ? last : &as_started.config,
+					       &as_started.config, can_change);
+	config_fini(last);
+	*last = config;
+	return 0;
 }
 
 static void choose_stacks(struct agent_settings *settings)
@@ -532,6 +530,7 @@ static int agent(int argc, char **argv)
 		}
 	}
 	capture_options_fini(&settings.recording.capture);
+	config_fini(&as_started.last);
 	config_fini(&as_started.config);
 	return code;
 }

@@ -198,6 +198,16 @@ static void set_policy(struct run *run, const struct policy *policy)
 	live_set_policy(run->live, policy_is_set(own) ? own : NULL);
 }
 
+static void say_reloaded(const struct config_changes *changes)
+{
+	if (changes->in_force || changes->waiting)
+		log_info("the configuration has been read again: changes in force: %zu, changes"
+			 " that need a restart: %zu",
+			 changes->in_force, changes->waiting);
+	else
+		log_info("the configuration has been read again: no setting has changed");
+}
+
 static void signalled(void *context)
 {
 	struct run *run = context;
@@ -216,7 +226,7 @@ static void signalled(void *context)
 		front_renew(&run->front);
 		if (now.budget_ppm != run->budget.governor.options.budget_ppm)
 			budget_set(&run->budget, now.budget_ppm);
-		log_info("the configuration has been read again");
+		say_reloaded(&now.changes);
 	}
 	/* The capture has its own, which looks after itself. */
 	name_sources_close(&now.recording.capture.names);

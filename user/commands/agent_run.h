@@ -9,6 +9,7 @@
 #include "agent/push_protocol.h"
 #include "agent/thresholds.h"
 #include "capture/targets/policy.h"
+#include "commands/config.h"
 #include "commands/record_run.h"
 
 /* Where metrics are pushed by a protocol. */
@@ -36,10 +37,11 @@ struct agent_settings {
 	const char *config_path;
 	bool check_config, show_config, lenient;
 	/*
-	 * Reads the configuration again, at SIGHUP. The agent then uses the new size and time of
-	 * the ring. Returns 0, or -errno, logged: then nothing changes.
+	 * Reads the configuration again, at SIGHUP, and says what has changed. The agent then uses
+	 * what can change while it runs. Returns 0, or -errno, logged: then nothing changes.
 	 */
 	int (*reload)(struct agent_settings *settings);
+	struct config_changes changes; /* set by it */
 };
 
 /* Runs until a signal ends it. Returns the exit code; all errors have been logged. */

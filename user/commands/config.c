@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/push_target.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/trusted_file.h"
@@ -409,9 +410,77 @@ void config_append(struct string *out, const struct config *config)
 	}
 }
 
-bool config_is_same(const struct config *a, const struct config *b, const char *name)
-{
-	const size_t place = find(a, name);
+/* ---- what has changed ------------------------------------------------------------------------ */
 
-	return place == SIZE_MAX || !strcmp(a->values[place].text, b->values[place].text);
+static void append_values(struct string *out, const char *was, const char *now)
+{
+	const size_t begin = out->length;
+	size_t middle;
+
+	push_target_append_shown(out, was);
+	middle = out->length;
+	string_append_text(out, " -> ");
+	push_target_append_shown(out, now);
+	if (!out->failed && out->length - middle - 4 == middle - begin &&
+	    !memcmp(out->bytes + begin, out->bytes + middle + 4, middle - begin))
+		string_append_text(out, ", which differ in what is not shown");
+}
+
+static void say_change(const struct config *now, size_t place, const char *was, bool in_force)
+{
+	const char *name = now->command->options[place].name;
+	struct string text = { 0 };
+
+	string_append_format(&text, "%s: ", name);
+	append_values(&text, was, now->values[place].text);
+	string_append_text(&text, " (");
+	append_origin(&text, now, place);
+	string_append_char(&text, ')');
+	if (in_force)
+		log_info("%.*s", (int)text.length, text.length ? text.bytes : "");
+	else
+		log_warning("%.*s: this takes effect at the next start; what was before is in force"
+			    " until then",
+			    (int)text.length, text.length ? text.bytes : "");
+	string_fini(&text);
+}
+
+/* What somebody has changed in the file, maybe, and wonders about. */
+static void say_covered(const struct config *now, size_t place)
+{
+	const struct config_value *value = &now->values[place];
+	struct string origin = { 0 };
+
+	if (!value->line || value->origin == CONFIG_FILE)
+		return;
+	append_origin(&origin, now, place);
+	log_info("%s:%u: %s has no effect there, because %.*s is set", now->path, value->line,
+		 now->command->options[place].name, (int)origin.length,
+		 origin.length ? origin.bytes : "");
+	string_fini(&origin);
+}
+
+struct config_changes config_say_changes(const struct config *now, const struct config *last,
+					 const struct config *started,
+					 bool (*takes_effect)(const char *name))
+{
+	struct config_changes changes = { 0 };
+	size_t i;
+
+	for (i = 0; i < now->count; i++) {
+		const bool in_force = takes_effect(now->command->options[i].name);
+		const char *was = (in_force ? last : started)->values[i].text;
+
+		if (!now->values[i].can_be_set)
+			continue;
+		say_covered(now, i);
+		if (!strcmp(was, now->values[i].text))
+			continue;
+		say_change(now, i, was, in_force);
+		if (in_force)
+			changes.in_force++;
+		else
+			changes.waiting++;
+	}
+	return changes;
 }

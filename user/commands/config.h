@@ -76,8 +76,18 @@ int config_apply(const struct config *config, void *settings);
 /* Appends the configuration as a file, with the origin of each value as a comment. */
 void config_append(struct string *out, const struct config *config);
 
-/* Whether two configurations of one command have the same value for an option. */
-bool config_is_same(const struct config *a, const struct config *b, const char *name);
+struct config_changes {
+	size_t in_force, waiting; /* how many settings */
+};
+
+/*
+ * Says in the log how the settings of `now` differ from those in force, and where they come from,
+ * but no secret of a URL. Those for which `takes_effect` returns true are in force since the
+ * configuration was read last; of the others, the values at the start are, and they are warned of.
+ */
+struct config_changes config_say_changes(const struct config *now, const struct config *last,
+					 const struct config *started,
+					 bool (*takes_effect)(const char *name));
 
 void config_fini(struct config *config);
 

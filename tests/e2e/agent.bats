@@ -309,6 +309,7 @@ ends_at_once() {
 	exec 6>&- 7<&-
 	wait "$coming" || true
 	agent_stop
+	assert_equal "$(grep -c ': 1 process ran before the agent, and may hold more than was seen$' agent.err)" 1
 }
 
 @test "the process for clients has no privilege, and is started again" {

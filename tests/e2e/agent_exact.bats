@@ -123,6 +123,39 @@ counted() {
 		[.comm, .unknown.abandoned_calls]] | sort' report.json)" '[["agent-leaver",1],["agent-other",0]]'
 }
 
+@test "its log says of a file which process it was the first to come late to" {
+	local pids
+
+	[ "$(stat -fc %T "$PWD")" != overlayfs ] || skip "the driver is on overlayfs"
+	agent_start --allow "comm=late-$$" # and not of other tests beside this one
+	cp -rL "$LD_LIBRARY_PATH" new-copies
+	cp "$WORKLOADS/puppet" "late-$$"
+	mkfifo in.1 in.2
+	kill -STOP "$OTHER_PID"
+	LD_LIBRARY_PATH=$PWD/new-copies "./late-$$" < in.1 > out.1 3>&- 6>&- 7>&- &
+	pids=$!
+	LD_LIBRARY_PATH=$PWD/new-copies "./late-$$" < in.2 > out.2 3>&- 6>&- 7>&- &
+	pids+=" $!"
+	exec 6> in.1 7> in.2
+	printf '%s\n' load init 'alloc 1000' | tee /dev/fd/7 >&6
+	wait_for '[ "$(cat out.1 out.2 | grep -c "^ok$")" = 6 ]'
+	kill -CONT "$OTHER_PID"
+	wait_for 'ask /ready | grep -q "^ready: 2 processes were attached to after they had loaded CUDA, and may hold more than was seen"'
+	exec 6>&- 7>&-
+	# shellcheck disable=SC2086 # two
+	wait $pids || true
+	# The next one is as it says.
+	LD_LIBRARY_PATH=$PWD/new-copies puppet_as "late-$$"
+	puppet alloc 3000
+	wait_for 'ask /api/v1/who | jq -e ".processes[] | select(.pid == $PUPPET_PID and .device_bytes == 3000)" > process.json'
+	assert_equal "$(jq -c '[.exact, .was_running]' process.json)" '[true,false]' || why_inexact
+	puppet_end
+	agent_stop
+	assert_equal "$(grep -c ' before this file had probes: ' agent.err)" 1
+	grep -qE "process (${pids/ /|}) \(late-$$\) had loaded $PWD/new-copies/libcuda.so.1 before this file had probes: what it held by then is not known; processes that begin from now on are seen from their first call$" \
+		agent.err
+}
+
 @test "when NVML said its numbers is told, also when it says no more" {
 	local before after said
 

@@ -59,8 +59,10 @@ static void look_from_now_on(struct live *live)
 void live_asks_begin(struct live *live, struct target *target)
 {
 	const struct target_asks_site site = target_asks_site(&live->targets, target);
+	const struct library *library;
 
-	if (live->stopping || !target->asks.count || !target_was_late(&live->targets, target, 0))
+	if (live->stopping || !target->asks.count ||
+	    !target_was_late(&live->targets, target, 0, &library))
 		return;
 	target_asks_begin(&target->asks, &site);
 	if (target->asks.listening)

@@ -154,6 +154,9 @@ struct live {
 	size_t untraced_count;
 	bool late_said; /* that a process of a command, or a followed one, was attached to late */
 	bool cure_said;
+	struct map
+		late_files;   /* of which was said, with an open scope, that one was late in them */
+	bool late_alone_said; /* the same of a file that has its probes in each process alone */
 	size_t untraced_before; /* those that used it before anything was attached to */
 	struct live_forks forks;
 	struct live_moves moves;
@@ -321,16 +324,25 @@ int live_take_who(struct live *live, const struct ms_who *record, size_t length)
 /* MS_TARGET_UNSAID if the kernel side has not said it yet, else 0. */
 uint32_t live_who_flags(const struct live *live, const struct target *target);
 int live_feed_visible(struct live *live, const struct ms_event *after);
-/*
- * A target that had mapped a driver before that got its probes, which was after `since_ns`, is
- * announced once more, as one that may hold more than was seen. `began_ns`: when attaching to it
- * began; `flags`: as for `if_late`.
- */
-void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
-			   uint64_t began_ns, uint32_t flags);
 int live_announce_targets(struct live *live);
 /* What the rings hand over. */
 int live_take(void *context, void *record, size_t length);
+/* ---- live_late.c ---- */
+
+/*
+ * A target that had mapped a driver before that got its probes, which was after `since_ns`, is
+ * announced once more, as one that may hold more than was seen. `began_ns`: when attaching to it
+ * began; `flags`: as for `if_late`. Returns whether it is one.
+ */
+bool live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
+			   uint64_t began_ns, uint32_t flags);
+
+/*
+ * It was announced so, with an open scope, in which that is no one's mistake: a message says it of
+ * the first process that is late in a file. If only its first call shows whether it has missed any
+ * (MS_ATTACH_BEGUN), none does.
+ */
+void live_say_late(struct live *live, const struct target *target);
 /* ---- live_scope.c ---- */
 
 /* A target that is denied by now: for who sees the records, it ends here, and stays so. */

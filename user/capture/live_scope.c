@@ -420,6 +420,7 @@ static void admit_and_announce(struct live *live, pid_t pid, uint64_t mapped_ns)
 
 	if (target) {
 		live_feed_attach(live, target);
+		live_say_late(live, target);
 		proc_each_child(pid, admit_child, live);
 	}
 	/* There may be many, and each takes milliseconds, in which the rings fill. */
@@ -588,6 +589,7 @@ void live_close_scope(struct live *live)
 {
 	map_fini(&live->denied);
 	map_fini(&live->denied_as);
+	map_fini(&live->late_files);
 	if (live->cgroup_fd >= 0)
 		close(live->cgroup_fd);
 }

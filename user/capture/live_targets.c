@@ -216,7 +216,7 @@ int live_add_target(struct live *live, const struct live_newcomer *newcomer, str
 	}
 	if (!runs_for_long(newcomer))
 		look_for_python(live, target);
-	if (has_called || target_was_late(&live->targets, target, 0)) {
+	if (has_called || target_was_late(&live->targets, target, 0, &target->late_in)) {
 		target->attach_flags = has_called ? MS_ATTACH_RUNNING : newcomer->if_late;
 		target->announced_ns = target->attach_flags ? clock_monotonic_ns() : 0;
 	}
@@ -358,57 +358,6 @@ static void follow_child(struct live *live, const struct ms_process *fork)
 			    strerror(-err));
 }
 
-/* With an open scope most are started elsewhere, where no environment of ours comes to. */
-static bool may_have_our_environment(const struct live *live, const struct target *target)
-{
-	struct proc_info info;
-
-	return !scope_is_open(&live->options.scope) ||
-	       (!proc_read(target->pid, &info) && targets_find(&live->targets, info.parent));
-}
-
-const char *live_late_cure(struct live *live)
-{
-	if (live->cure_said)
-		return "";
-	live->cure_said = true;
-	return "; if a script sets LD_LIBRARY_PATH, write that before memscope-bpf, too (sudo env"
-	       " LD_LIBRARY_PATH=... memscope-bpf ...)";
-}
-
-/* Who was started here, or by one who is traced, should be seen from its first call on. */
-static void warn_if_late(struct live *live, const struct target *target)
-{
-	const struct live_options *options = &live->options;
-	size_t i;
-
-	for (i = 0; i < options->pids_count; i++)
-		if (options->pids[i] == target->pid)
-			return;
-	if (live->late_said || (!options->follow && !options->command))
-		return;
-	live->late_said = true;
-	log_warning("process %d (%s) had CUDA loaded before it was attached to: its first calls are"
-		    " missing%s",
-		    target->pid, target->comm,
-		    may_have_our_environment(live, target) ? live_late_cure(live) : "");
-}
-
-void live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
-			   uint64_t began_ns, uint32_t flags)
-{
-	if (!target_was_late(&live->targets, target, since_ns))
-		return;
-	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
-		  target->comm);
-	warn_if_late(live, target);
-	target->attach_flags = flags;
-	target->attached_ns = began_ns;
-	target->announced_ns = clock_monotonic_ns();
-	live_asks_begin(live, target);
-	live_feed_attach(live, target);
-}
-
 static void process_changed(struct live *live, const struct ms_process *process)
 {
 	struct target *target = targets_find(&live->targets, process->event.pid);
@@ -548,7 +497,8 @@ void live_mapped(pid_t pid, const struct proc_mapping *mapping,
 		if (first)
 			log_debug("process %d (%s) has mapped its first CUDA library, %s", pid,
 				  target->comm, mapping->path);
-		live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING);
+		if (live_announce_if_late(live, target, now_ns, now_ns, MS_ATTACH_RUNNING))
+			live_say_late(live, target);
 	}
 	feed_libraries(live, target);
 	target_mapped_late(&live->targets, target, mapping, mapped_ns, false);

@@ -61,6 +61,7 @@ struct run {
 	size_t opened_count;
 	uint64_t seconds; /* that it has run for */
 	bool running;
+	bool ran_before_said;
 };
 
 /* ---- what the flight recorder says of itself ------------------------------------------------- */
@@ -234,6 +235,19 @@ static void signalled(void *context)
 		   policy_traced(&run->settings->policy));
 }
 
+/* Of those that it came late to itself, the capture speaks. */
+static void say_ran_before(struct run *run, const struct books_late *late)
+{
+	const struct books_late before = { .ran_before = late->ran_before };
+	char words[sizeof(((struct channel_status *)NULL)->reason)];
+
+	if (run->ran_before_said || !before.ran_before)
+		return;
+	run->ran_before_said = true;
+	books_late_words(&before, words, sizeof(words));
+	log_info("%s", words);
+}
+
 static int say_state(void *context, uint64_t data)
 {
 	struct run *run = context;
@@ -251,6 +265,7 @@ static int say_state(void *context, uint64_t data)
 	if (nvml_watch_is_due(&run->nvml_watch, &run->pipeline.state, clock_monotonic_ns()))
 		live_ask_devices(run->live);
 	inexact = books_inexact(run->books, &late);
+	say_ran_before(run, &late);
 	status.ready = run->running && !inexact;
 	if (inexact)
 		snprintf(status.reason, sizeof(status.reason), "the books are not exact: %s",

@@ -37,7 +37,8 @@ struct target {
 	uint32_t attach_flags; /* enum ms_attach_flags */
 	uint64_t attached_ns;  /* when that began, CLOCK_MONOTONIC */
 	uint64_t announced_ns; /* when that was found: calls until then may have been missed */
-	bool mapped;           /* one of them is mapped in the process, not only expected */
+	const struct library *late_in; /* what it had mapped before that had probes; may be NULL */
+	bool mapped;                   /* one of them is mapped in the process, not only expected */
 	/* A CUDA library of it that cannot be opened; NULL: there is none. And why: errno. */
 	char *unread;
 	int unread_error;
@@ -168,9 +169,10 @@ bool target_lost_shared(struct target *target, const struct library *library);
 /*
  * Whether the process may have called functions of the driver before they had their probes: it has
  * mapped a file by now that was attached to after `since_ns`, from which on it may have been mapped
- * (the process's beginning is 0).
+ * (the process's beginning is 0). `*library` is that file, NULL if it is not known.
  */
-bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns);
+bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns,
+		     const struct library **library);
 
 /* Says what was found until then not to have been probed: attachment_mapped(). */
 void targets_report(struct targets *targets, uint64_t until_ns);

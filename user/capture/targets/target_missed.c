@@ -90,6 +90,7 @@ struct lateness {
 	const struct target *target;
 	struct target_probes probes;
 	uint64_t since_ns;
+	const struct library *library; /* the first that is */
 };
 
 /* What counts of probes in all processes is whether they were there when this one began. */
@@ -111,29 +112,32 @@ static bool is_late(const struct lateness *lateness, const struct attachment *at
 
 static int find_late(const struct proc_mapping *mapping, void *context)
 {
-	const struct lateness *lateness = context;
+	struct lateness *lateness = context;
 	const struct target *target = lateness->target;
 	size_t i;
 
-	for (i = 0; i < target->count; i++)
+	for (i = 0; i < target->count && !lateness->library; i++)
 		if (library_is_mapped(target->attachments[i].library, mapping) &&
 		    is_late(lateness, &target->attachments[i]))
-			return 1;
-	return 0;
+			lateness->library = target->attachments[i].library;
+	return lateness->library != NULL;
 }
 
-bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns)
+bool target_was_late(const struct targets *targets, const struct target *target, uint64_t since_ns,
+		     const struct library **library)
 {
-	struct lateness lateness = { targets, target, probes_of(target), since_ns };
+	struct lateness lateness = { targets, target, probes_of(target), since_ns, NULL };
 	bool any = false;
 	int found;
 	size_t i;
 
+	*library = NULL;
 	for (i = 0; i < target->count; i++)
 		any |= is_late(&lateness, &target->attachments[i]);
 	if (!any)
 		return false;
 	found = proc_each_mapping(target->pid, find_late, &lateness);
+	*library = lateness.library;
 	return found && found != -ESRCH;
 }
 

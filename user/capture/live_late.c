@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes that had mapped the driver before it had probes: what they held by then is not known.
+ * What is said of them, and to whom.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/attach/file_probes.h"
+#include "capture/live_internal.h"
+#include "capture/targets/scope.h"
+
+/* With an open scope most are started elsewhere, where no environment of ours comes to. */
+static bool may_have_our_environment(const struct live *live, const struct target *target)
+{
+	struct proc_info info;
+
+	return !scope_is_open(&live->options.scope) ||
+	       (!proc_read(target->pid, &info) && targets_find(&live->targets, info.parent));
+}
+
+const char *live_late_cure(struct live *live)
+{
+	if (live->cure_said)
+		return "";
+	live->cure_said = true;
+	return "; if a script sets LD_LIBRARY_PATH, write that before memscope-bpf, too (sudo env"
+	       " LD_LIBRARY_PATH=... memscope-bpf ...)";
+}
+
+/* Who was started here, or by one who is traced, should be seen from its first call on. */
+static void warn_if_late(struct live *live, const struct target *target)
+{
+	const struct live_options *options = &live->options;
+	size_t i;
+
+	for (i = 0; i < options->pids_count; i++)
+		if (options->pids[i] == target->pid)
+			return;
+	if (live->late_said || (!options->follow && !options->command))
+		return;
+	live->late_said = true;
+	log_warning("process %d (%s) had CUDA loaded before it was attached to: its first calls are"
+		    " missing%s",
+		    target->pid, target->comm,
+		    may_have_our_environment(live, target) ? live_late_cure(live) : "");
+}
+
+bool live_announce_if_late(struct live *live, struct target *target, uint64_t since_ns,
+			   uint64_t began_ns, uint32_t flags)
+{
+	if (!target_was_late(&live->targets, target, since_ns, &target->late_in))
+		return false;
+	log_debug("process %d (%s) had mapped the driver before it was attached to", target->pid,
+		  target->comm);
+	warn_if_late(live, target);
+	target->attach_flags = flags;
+	target->attached_ns = began_ns;
+	target->announced_ns = clock_monotonic_ns();
+	live_asks_begin(live, target);
+	live_feed_attach(live, target);
+	return true;
+}
+
+/* Whether it is the first time. */
+static bool is_news(struct live *live, const struct library *library, bool in_all)
+{
+	const bool said = in_all ? map_get(&live->late_files, (uintptr_t)library) != NULL :
+				   live->late_alone_said;
+
+	if (in_all)
+		map_set(&live->late_files, (uintptr_t)library, 1);
+	else
+		live->late_alone_said = true;
+	return !said;
+}
+
+void live_say_late(struct live *live, const struct target *target)
+{
+	const struct library *library = target->late_in;
+	bool in_all;
+
+	if (!library || !scope_is_open(&live->options.scope) ||
+	    target->attach_flags != MS_ATTACH_RUNNING)
+		return;
+	in_all = file_probes_find(live->targets.file_probes, library);
+	if (!is_news(live, library, in_all))
+		return;
+	log_info("process %d (%s) had loaded %s before this file had probes: what it held by then"
+		 " is not known; %s",
+		 target->pid, target->comm, library->path,
+		 in_all ? "processes that begin from now on are seen from their first call" :
+			  "this can be so again, because the file gets its probes in each process"
+			  " alone (this is said once)");
+}

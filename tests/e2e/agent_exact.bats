@@ -181,6 +181,10 @@ counted() {
 		[ "$said" -ge "$before" ] && [ "$said" -le "$after" ]
 	done
 	assert_equal "$(grep -cE '^memscope_gpu_(nvml|memory_used)_timestamp_seconds' metrics.txt)" 2
+	# What the driver told the program stands for it from then on.
+	COLUMNS=200 "$MEMSCOPE" top --agent "$PWD/query" -n 1 -d 100ms > top.txt
+	tr '\n' ' ' < top.txt | grep -q "0 B live on devices, the driver's numbers of [0-9a-z. ]* ago; "
+	grep -qE '^  0 \(GPU-73696d75[^)]*\) +8 GiB +0 B +0 B( +\?){3} +8 GiB$' top.txt
 	agent_stop
 	puppet_end
 }

@@ -112,6 +112,37 @@ static void test_devices(void **state)
 	top_remote_fini(&remote);
 }
 
+/* As `top` shows it that traces itself: what a program was told stands for NVML's numbers. */
+static void test_what_the_driver_told(void **state)
+{
+	static const char told[] =
+		"{\"schema\":\"memscope-bpf/agent-who/1\",\"ts_ns\":1000,\"devices\":["
+		"{\"device\":0,\"explained_bytes\":10,\"told_ts_ns\":700,"
+		"\"told_total_bytes\":1000,\"told_used_bytes\":400},"
+		"{\"device\":1,\"explained_bytes\":10,\"told_ts_ns\":600,"
+		"\"told_total_bytes\":1000,\"told_used_bytes\":1001},"
+		"{\"device\":2,\"explained_bytes\":10,\"told_ts_ns\":null,"
+		"\"told_total_bytes\":null,\"told_used_bytes\":null}]}";
+	struct top_remote remote = { 0 };
+	struct top_status status = { 0 };
+	struct top_device devices[3];
+	char text[sizeof(told)];
+	size_t left_out;
+
+	(void)state;
+	memcpy(text, told, sizeof(told));
+	assert_int_equal(top_remote_take(&remote, text, sizeof(told) - 1, &status), 0);
+	assert_int_equal(top_devices_list(&remote.state, devices, 3, &left_out), 3);
+	assert_true(devices[0].total_known && !devices[0].nvml_known);
+	assert_int_equal(devices[0].total_bytes, 1000);
+	assert_int_equal(devices[0].used_bytes, 400);
+	assert_int_equal(devices[0].parts[TOP_FREE], 600);
+	assert_false(top_device_is_divided(&devices[1]) || top_device_is_divided(&devices[2]));
+	assert_false(devices[1].total_known || devices[2].total_known);
+	assert_int_equal(top_devices_told_ns(&remote.state), 700);
+	top_remote_fini(&remote);
+}
+
 static void assert_refused(const char *text)
 {
 	struct top_remote remote = { 0 };
@@ -171,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_what_the_driver_told),
 		cmocka_unit_test(test_other_answers),
 		cmocka_unit_test(test_damaged),
 	};

@@ -281,6 +281,76 @@ static void test_devices_without_nvml(void **state)
 	topped_close(&topped);
 }
 
+static union record told(uint32_t pid, uint64_t ts_ns, uint64_t free_bytes)
+{
+	return record_at(
+		ts_ns,
+		topped_of(pid, record_on(0, record_from(free_bytes, record_alloc("cuMemGetInfo_v2",
+										 0, 1000)))));
+}
+
+/* What the driver tells a program last stands for NVML's number, as long as that has none. */
+static void test_what_the_driver_tells_a_program(void **state)
+{
+	struct top_device device;
+	struct topped topped;
+	union record silent = record_device_memory(UUID, 100);
+	size_t left_out;
+
+	(void)state;
+	topped_open(&topped);
+	topped_feed(&topped,
+		    topped_of(1, record_device("cuDeviceGetUuid_v2", 0, "0123456789abcdef")));
+	topped_feed(&topped, topped_alloc(1, 0x1000, 20));
+	assert_int_equal(top_devices_told_ns(&topped.pipeline.state), 0);
+	topped_feed(&topped, told(1, TOPPED_BEGIN_NS + 1, 900));
+	topped_feed(&topped, told(1, TOPPED_BEGIN_NS + 2, 700));
+	assert_int_equal(top_devices_list(&topped.pipeline.state, &device, 1, &left_out), 1);
+	assert_true(device.total_known && !device.nvml_known);
+	assert_int_equal(device.total_bytes, 1000);
+	assert_int_equal(device.used_bytes, 300);
+	assert_int_equal(device.parts[TOP_ALLOCATED], 20);
+	assert_int_equal(device.parts[TOP_OF_NONE], 280);
+	assert_int_equal(device.parts[TOP_FREE], 700);
+	assert_int_equal(device.told_ns, TOPPED_BEGIN_NS + 2);
+	assert_int_equal(top_devices_told_ns(&topped.pipeline.state), TOPPED_BEGIN_NS + 2);
+	silent.device.known = 0;
+	topped_feed(&topped, silent);
+	top_devices_list(&topped.pipeline.state, &device, 1, &left_out);
+	assert_int_equal(device.parts[TOP_FREE], 700);
+	assert_int_equal(top_devices_told_ns(&topped.pipeline.state), TOPPED_BEGIN_NS + 2);
+	topped_feed(&topped, record_device_memory(UUID, 100));
+	top_devices_list(&topped.pipeline.state, &device, 1, &left_out);
+	assert_true(device.nvml_known && !device.told_ns);
+	assert_int_equal(device.parts[TOP_FREE], 800);
+	assert_int_equal(sum(&device), 1000);
+	assert_int_equal(top_devices_told_ns(&topped.pipeline.state), 0);
+	topped_close(&topped);
+}
+
+/* Two numbers that turn out to be the same device: the newer answer is of both. */
+static void test_what_is_told_of_one_device_twice(void **state)
+{
+	struct top_device devices[2];
+	struct topped topped;
+	size_t left_out;
+	uint32_t pid;
+
+	(void)state;
+	topped_open(&topped);
+	for (pid = 1; pid <= 2; pid++) {
+		topped_feed(&topped, topped_of(pid, record_visible(0x1111 * pid, 0)));
+		topped_feed(&topped, told(pid, TOPPED_BEGIN_NS + pid, 100 * pid));
+	}
+	assert_int_equal(top_devices_list(&topped.pipeline.state, devices, 2, &left_out), 2);
+	for (pid = 1; pid <= 2; pid++)
+		topped_feed(&topped, topped_of(pid, record_device("cuDeviceGetUuid_v2", 0,
+								  "0123456789abcdef")));
+	assert_int_equal(top_devices_list(&topped.pipeline.state, devices, 2, &left_out), 1);
+	assert_int_equal(devices[0].parts[TOP_FREE], 200);
+	topped_close(&topped);
+}
+
 /* ---- plain text ------------------------------------------------------------------------------ */
 
 static void write_plainly(struct topped *topped, struct string *out)
@@ -393,6 +463,8 @@ int main(void)
 		cmocka_unit_test(test_inexact_rows_say_so),
 		cmocka_unit_test(test_a_device_is_taken_apart),
 		cmocka_unit_test(test_devices_without_nvml),
+		cmocka_unit_test(test_what_the_driver_tells_a_program),
+		cmocka_unit_test(test_what_is_told_of_one_device_twice),
 		cmocka_unit_test(test_plain_text),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_why_nothing_is_shown),

@@ -60,6 +60,11 @@ struct usage_cell {
  * same UUID or PCI bus id, or those that see the same devices and call it by the same number; and
  * the memory on it that allocations account for, of all of them.
  */
+/* What the driver told a process of it last (cuMemGetInfo): all 0, if nothing. */
+struct usage_told {
+	uint64_t ts_ns, total_bytes, free_bytes;
+};
+
 struct usage_device {
 	int32_t ordinal;  /* by which the first process called it; -1: unknown */
 	uint32_t pid;     /* of that process */
@@ -69,6 +74,7 @@ struct usage_device {
 	uint64_t live_bytes;
 	uint64_t peak_bytes;
 	uint64_t peak_ts_ns;
+	struct usage_told told;
 	bool used;         /* by a process that has allocated on it, or asked for its memory */
 	bool past;         /* only of what is now: ledger/devices_of_now.h */
 	bool peak_unclear; /* memory was on it before it was known to be on this one */
@@ -169,6 +175,12 @@ void usage_device_learnt(struct usage *usage, struct process_device *device);
 
 /* The row that a process means by its number; makes one. NULL without memory. */
 struct usage_device *usage_device_of(struct usage *usage, int32_t ordinal);
+
+/*
+ * The driver has told it so, of the device with that ordinal (of an unknown one, it says nothing).
+ * `usage` may be NULL.
+ */
+void usage_device_told(struct usage *usage, int32_t ordinal, const struct usage_told *told);
 
 /* The same, if there is one: the position, or SIZE_MAX. */
 size_t usage_device_place(const struct usage_totals *totals, const struct process_devices *devices,

@@ -209,6 +209,8 @@ static void rows_join(struct usage_totals *totals, size_t into, size_t from)
 		kept->peak_bytes = kept->live_bytes;
 		kept->peak_ts_ns = totals->now_ns;
 	}
+	if (gone->told.ts_ns > kept->told.ts_ns)
+		kept->told = gone->told;
 	gone->live_bytes = gone->peak_bytes = 0;
 	gone->same = into;
 	row_changed(totals, into);
@@ -270,6 +272,15 @@ struct usage_device *usage_device_of(struct usage *usage, int32_t ordinal)
 	usage->totals->devices[place].used = true;
 	usage->totals->devices[place].past = false;
 	return &usage->totals->devices[place];
+}
+
+void usage_device_told(struct usage *usage, int32_t ordinal, const struct usage_told *told)
+{
+	struct usage_device *device =
+		usage && ordinal >= 0 ? usage_device_of(usage, ordinal) : NULL;
+
+	if (device)
+		device->told = *told;
 }
 
 size_t usage_device_place(const struct usage_totals *totals, const struct process_devices *devices,

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "ledger/contexts.h"
+#include "ledger/usage.h"
 
 /* CUmemPool_attribute, and the same numbers in cudaMemPoolAttr. */
 #define POOL_ATTRIBUTE_RESERVED 5
@@ -46,12 +47,16 @@ static struct view *view_of(struct process *process, bool is_pool, uint64_t hand
 int views_device_info(struct process *process, const struct event *event)
 {
 	const struct ms_call *call = event->call;
+	const struct usage_told told = { event_end_ns(event), call->size, call->src };
+	int32_t device;
 	struct view *view;
 	int err;
 
 	if (!(call->known & MS_KNOWN_SIZE) || !(call->known & MS_KNOWN_SRC))
 		return 0;
-	view = view_of(process, false, (uint64_t)(int64_t)contexts_device(process, call), &err);
+	device = contexts_device(process, call);
+	usage_device_told(process->usage, device, &told);
+	view = view_of(process, false, (uint64_t)(int64_t)device, &err);
 	if (!view)
 		return err;
 	view->total_bytes = call->size;

@@ -46,7 +46,7 @@ void top_bar_ladder(struct string *out, const struct top_device *device, size_t 
 
 	for (part = 0; part < TOP_PARTS; part++)
 		parts[part] = device->parts[part];
-	if (!device->nvml_known) {
+	if (!top_device_is_divided(device)) {
 		parts[TOP_ALLOCATED] = device->live_bytes < device->total_bytes ?
 					       device->live_bytes :
 					       device->total_bytes;

@@ -53,8 +53,24 @@ static void fill_nvml(struct top_device *device, const struct nvml_device_accoun
 	if (!(last->known & MS_DEVICE_MEMORY))
 		return;
 	device->nvml_known = device->total_known = true;
+	device->told_ns = 0;
 	device->total_bytes = last->total_bytes;
+	memset(device->parts, 0, sizeof(device->parts));
 	divide(device, account);
+}
+
+/* Whose the rest is that is in use the driver does not tell. */
+static void divide_told(struct top_device *device, const struct usage_told *told)
+{
+	uint64_t left = told->total_bytes;
+
+	device->told_ns = told->ts_ns;
+	device->total_known = true;
+	device->total_bytes = told->total_bytes;
+	device->parts[TOP_ALLOCATED] = take(&left, device->live_bytes);
+	device->parts[TOP_FREE] = take(&left, told->free_bytes);
+	device->used_bytes = told->total_bytes - device->parts[TOP_FREE];
+	device->parts[TOP_OF_NONE] = left;
 }
 
 static void fill_usage(struct top_device *device, const struct usage_totals *totals,
@@ -68,6 +84,8 @@ static void fill_usage(struct top_device *device, const struct usage_totals *tot
 	device->live_bytes = usage->live_bytes;
 	device->total_known = usage->identity.total_bytes;
 	device->total_bytes = usage->identity.total_bytes;
+	if (usage->told.ts_ns)
+		divide_told(device, &usage->told);
 }
 
 /* As nvidia-smi has it, filled up with 0; "": not known. */
@@ -101,14 +119,16 @@ static const struct usage_device *usage_of(const struct state *state,
 	return NULL;
 }
 
-static bool nvml_has(const struct nvml_devices *nvml, const char uuid[MS_UUID_BYTES])
+/* NULL: it has none by this UUID. */
+static const struct ms_device *nvml_of(const struct nvml_devices *nvml,
+				       const char uuid[MS_UUID_BYTES])
 {
 	size_t i;
 
 	for (i = 0; *uuid && i < nvml->count; i++)
 		if (!memcmp(nvml->devices[i].last.uuid, uuid, MS_UUID_BYTES))
-			return true;
-	return false;
+			return &nvml->devices[i].last;
+	return NULL;
 }
 
 /* With one device alone it is clear which one a process means that did not ask for its UUID. */
@@ -166,7 +186,7 @@ size_t top_devices_list(const struct state *state, struct top_device *devices, s
 		if (!usage_device_is_listed(state->usage, i) || usage == alone)
 			continue;
 		uuid_of(usage, uuid);
-		if (nvml_has(&state->nvml_devices, uuid))
+		if (nvml_of(&state->nvml_devices, uuid))
 			continue;
 		if (count == max) {
 			++*left_out;
@@ -177,4 +197,28 @@ size_t top_devices_list(const struct state *state, struct top_device *devices, s
 		memcpy(devices[count++].uuid, uuid, MS_UUID_BYTES);
 	}
 	return count;
+}
+
+uint64_t top_devices_told_ns(const struct state *state)
+{
+	const struct usage_device *alone = only_one(state);
+	const struct nvml_devices *nvml = &state->nvml_devices;
+	uint64_t oldest_ns = 0;
+	size_t i;
+
+	for (i = 0; state->usage && i < state->usage->count; i++) {
+		const struct usage_device *usage = &state->usage->devices[i];
+		const struct ms_device *said;
+		char uuid[MS_UUID_BYTES];
+
+		if (!usage->told.ts_ns || !usage_device_is_listed(state->usage, i))
+			continue;
+		uuid_of(usage, uuid);
+		said = usage == alone ? &nvml->devices[0].last : nvml_of(nvml, uuid);
+		if (said && said->known & MS_DEVICE_MEMORY)
+			continue;
+		if (!oldest_ns || usage->told.ts_ns < oldest_ns)
+			oldest_ns = usage->told.ts_ns;
+	}
+	return oldest_ns;
 }

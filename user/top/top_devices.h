@@ -35,10 +35,17 @@ struct top_device {
 	uint64_t total_bytes;
 	bool nvml_known; /* what follows is what NVML said at `nvml_ns` (CLOCK_MONOTONIC) */
 	uint64_t nvml_ns;
+	/* Without NVML: when the driver told a program what follows (CLOCK_MONOTONIC); else 0. */
+	uint64_t told_ns;
 	uint64_t used_bytes;
 	bool processes_known; /* else memory of processes is in TOP_OF_NONE */
 	uint64_t parts[TOP_PARTS];
 };
+
+static inline bool top_device_is_divided(const struct top_device *device)
+{
+	return device->nvml_known || device->told_ns;
+}
 
 /*
  * Puts the devices that NVML knows into `devices`, and then others that are in use, at most `max`.
@@ -46,5 +53,8 @@ struct top_device {
  */
 size_t top_devices_list(const struct state *state, struct top_device *devices, size_t max,
 			size_t *left_out);
+
+/* When the oldest of the driver's answers was given that stand for NVML's numbers; 0: none does. */
+uint64_t top_devices_told_ns(const struct state *state);
 
 #endif /* MEMSCOPE_TOP_TOP_DEVICES_H */

@@ -210,6 +210,21 @@ static bool set_uuid(struct device_identity *identity, const char *text)
 	return !text[i] && digits == UUID_DIGITS;
 }
 
+/* All of it, or nothing. */
+static void set_told(const struct json_tree *tree, const struct json_value *value,
+		     struct usage_told *told)
+{
+	uint64_t used_bytes;
+
+	if (!json_tree_u64(tree, value, "told_ts_ns", &told->ts_ns) ||
+	    !json_tree_u64(tree, value, "told_total_bytes", &told->total_bytes) ||
+	    !json_tree_u64(tree, value, "told_used_bytes", &used_bytes) ||
+	    used_bytes > told->total_bytes)
+		*told = (struct usage_told){ 0 };
+	else
+		told->free_bytes = told->total_bytes - used_bytes;
+}
+
 static int add_device(struct top_remote *remote, const struct json_value *value)
 {
 	const struct json_tree *tree = &remote->tree;
@@ -233,6 +248,7 @@ static int add_device(struct top_remote *remote, const struct json_value *value)
 		  json_tree_text(tree, value, "name"));
 	json_tree_u64(tree, value, "total_bytes", &device->identity.total_bytes);
 	json_tree_u64(tree, value, "explained_bytes", &device->live_bytes);
+	set_told(tree, value, &device->told);
 	return 0;
 }
 

@@ -71,7 +71,7 @@ static void append_numbers(struct string *out, const struct top_device *device, 
 		append_amount(out, parts[TOP_OF_OTHERS], "others");
 		append_amount(out, parts[TOP_OF_NONE], "no process");
 	}
-	if (device->nvml_known)
+	if (top_device_is_divided(device))
 		append_amount(out, parts[TOP_FREE], "free");
 	out->length -= out->length >= 2 ? 2 : 0;
 	if (wide && device->total_known)

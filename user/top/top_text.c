@@ -26,19 +26,19 @@ static void append_title(struct document *document, const struct top *top,
 static void append_device(struct document *document, const struct top_device *device)
 {
 	const uint64_t *parts = device->parts;
-	const bool known = device->nvml_known;
+	const bool known = device->nvml_known, divided = top_device_is_divided(device);
 
 	if (!document_row(document))
 		return;
 	top_words_device(&document->text, device);
 	document_cell(document);
 	document_cell_size(document, device->total_known, device->total_bytes);
-	document_cell_size(document, known, device->used_bytes);
+	document_cell_size(document, divided, device->used_bytes);
 	document_cell_size(document, true, device->live_bytes);
 	document_cell_size(document, known, parts[TOP_OF_TRACED]);
 	document_cell_size(document, known && device->processes_known, parts[TOP_OF_OTHERS]);
 	document_cell_size(document, known && device->processes_known, parts[TOP_OF_NONE]);
-	document_cell_size(document, known, parts[TOP_FREE]);
+	document_cell_size(document, divided, parts[TOP_FREE]);
 	document_row_end(document);
 }
 

@@ -134,7 +134,7 @@ void top_words_device(struct string *out, const struct top_device *device)
 	}
 }
 
-/* Of the device of which they are oldest. */
+/* Of the device of which they are oldest. Where NVML has none, there is nothing to be old. */
 static void append_nvml_age(struct string *out, const struct top *top,
 			    const struct top_status *status)
 {
@@ -143,11 +143,24 @@ static void append_nvml_age(struct string *out, const struct top *top,
 	size_t i;
 
 	for (i = 0; i < nvml->count; i++)
-		if (nvml->devices[i].last.event.ts_ns < oldest_ns)
+		if (nvml->devices[i].last.known & MS_DEVICE_MEMORY &&
+		    nvml->devices[i].last.event.ts_ns < oldest_ns)
 			oldest_ns = nvml->devices[i].last.event.ts_ns;
 	if (status->now_ns - oldest_ns > OLD_NS)
 		string_append_format(out, ", NVML's numbers of %s ago",
 				     REPORT_DURATION(status->now_ns - oldest_ns));
+}
+
+/* What a program has asked for may be old: nothing else says so. */
+static void append_told_age(struct string *out, const struct top *top,
+			    const struct top_status *status)
+{
+	const uint64_t told_ns = top_devices_told_ns(top->sink.state);
+
+	if (told_ns)
+		string_append_format(
+			out, ", the driver's numbers of %s ago",
+			REPORT_DURATION(status->now_ns > told_ns ? status->now_ns - told_ns : 0));
 }
 
 void top_words_status(struct string *out, const struct top *top, const struct top_status *status)
@@ -176,6 +189,7 @@ void top_words_status(struct string *out, const struct top *top, const struct to
 		string_append_text(out, " lost");
 	}
 	append_nvml_age(out, top, status);
+	append_told_age(out, top, status);
 }
 
 const char *top_words_part(enum top_part part)

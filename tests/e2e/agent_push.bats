@@ -235,7 +235,7 @@ own_is() {
 	mkdir -p state/otlp.queue
 	push_start
 	grep -q 'otlp.queue: Is a directory' agent.err
-	grep -q 'what is to be pushed to http.* is kept in memory only' agent.err
+	grep -q 'what is to be pushed by --otlp is kept in memory only' agent.err
 	wait_for 'own_is queue_batches "" -ge 2'
 	kill -9 "$(pgrep -P "$(pgrep -P "$OTHER_PID" memscope-pkeep)" memscope-push)"
 	wait_for 'own_is restarts_total "" = 1'
@@ -324,6 +324,8 @@ http://a b|only printable ASCII
 http://a#b|no fragment
 unix:relative|begins with /
 CASES
+	run "$MEMSCOPE" agent --check-config --otlp http://user:secret@collector:4318
+	[[ "$output" == *'"http://...@collector:4318"'* && "$output" != *secret* ]] || fail "$output"
 	"$MEMSCOPE" agent --check-config --otlp http://collector:4318/x?y=z
 	run "$MEMSCOPE" agent --check-config --otlp-interval 100ms
 	assert_equal "$status" 2

@@ -80,7 +80,8 @@ static void open_file(struct push_feed *push)
 	snprintf(name, sizeof(name), "%s.queue", push_protocols[push->options.protocol].option);
 	push->options.file = push_file_open(push->state_directory, name);
 	if (push->options.file < 0)
-		log_warning("what is to be pushed to %s is kept in memory only", push->options.url);
+		log_warning("what is to be pushed by --%s is kept in memory only",
+			    push_protocols[push->options.protocol].option);
 }
 
 static int open_feed(struct push_feed *push)

@@ -131,11 +131,11 @@ static void note_sent(struct push *push)
 	if (response.rejected && !push->counts.rejected)
 		log_warning("%s has not taken %llu data points of the metrics: %s; further ones"
 			    " are only counted (memscope_agent_otlp_rejected_points_total)",
-			    push->options->url, (unsigned long long)response.rejected,
+			    push->target.shown, (unsigned long long)response.rejected,
 			    *response.message ? response.message : "it does not say why");
 	push->counts.rejected += response.rejected;
 	if (push->failing)
-		log_info("%s takes metrics again", push->options->url);
+		log_info("%s takes metrics again", push->target.shown);
 	push->failing = false;
 	push->refused = 0;
 	push->backoff_ns = 0;
@@ -156,7 +156,7 @@ static void note_failure(struct push *push, int result, long status)
 	if (!push->failing)
 		log_warning("cannot push metrics to %s: %s; the newest %llu MiB of them, at most"
 			    " %d intervals, are kept until it takes them",
-			    push->options->url, reason, PUSH_QUEUE_BYTES >> 20, PUSH_QUEUE_BATCHES);
+			    push->target.shown, reason, PUSH_QUEUE_BYTES >> 20, PUSH_QUEUE_BATCHES);
 	push->failing = true;
 }
 
@@ -185,7 +185,7 @@ static void note_refused(struct push *push, long status)
 	print_response(push, words, push->protocol->has_response ? 1 : sizeof(words));
 	if (push->refused != status)
 		log_error("%s refuses metrics with status %ld%s%s, so that they are lost; %s%s%s",
-			  push->options->url, status, *words ? ": " : "", words,
+			  push->target.shown, status, *words ? ": " : "", words,
 			  unknown ? "--" : "is it the URL of ",
 			  unknown ? push->protocol->option : push->protocol->of,
 			  unknown ? "-client has what it wants to know" : "?");
@@ -317,7 +317,7 @@ static void keep_batch(struct push *push, int fd, uint64_t bytes, bool last)
 	if (push->queue.unsaved && !push->unsaved_said)
 		log_warning("cannot keep metrics for %s in the state directory: %s; what it does"
 			    " not take is kept in memory only, and is lost when the agent ends",
-			    push->options->url, strerror(push->queue.unsaved_error));
+			    push->target.shown, strerror(push->queue.unsaved_error));
 	push->unsaved_said = push->queue.unsaved;
 }
 
@@ -370,11 +370,11 @@ static enum keeper_end end(const struct push *push)
 	if (kept)
 		log_info("the agent ends: %zu interval%s of metrics that %s has not taken %s kept"
 			 " until it is started again",
-			 kept, kept == 1 ? "" : "s", push->options->url, kept == 1 ? "is" : "are");
+			 kept, kept == 1 ? "" : "s", push->target.shown, kept == 1 ? "is" : "are");
 	if (lost)
 		log_warning(
 			"the agent ends: %zu interval%s of metrics that %s has not taken %s lost",
-			lost, lost == 1 ? "" : "s", push->options->url, lost == 1 ? "is" : "are");
+			lost, lost == 1 ? "" : "s", push->target.shown, lost == 1 ? "is" : "are");
 	return KEEPER_AGENT_GONE;
 }
 
@@ -495,22 +495,22 @@ static void restore(struct push *push)
 	push->counts.restored = push->queue.count + push->queue.dropped;
 	if (err)
 		log_error("cannot read what was kept for %s: %s; metrics are kept in memory only",
-			  push->options->url, strerror(-err));
+			  push->target.shown, strerror(-err));
 	if (damaged)
 		log_warning("%zu interval%s of metrics that %s kept for %s %s damaged, and lost",
 			    damaged, damaged == 1 ? "" : "s", damaged == 1 ? "was" : "were",
-			    push->options->url, damaged == 1 ? "is" : "are");
+			    push->target.shown, damaged == 1 ? "is" : "are");
 	if (push->queue.dropped)
 		log_warning("%llu interval%s of metrics that %s kept for %s %s dropped: there is no"
 			    " room for so many",
 			    (unsigned long long)push->queue.dropped,
 			    push->queue.dropped == 1 ? "" : "s",
-			    push->queue.dropped == 1 ? "was" : "were", push->options->url,
+			    push->queue.dropped == 1 ? "was" : "were", push->target.shown,
 			    push->queue.dropped == 1 ? "is" : "are");
 	if (push->queue.count)
 		log_info("%zu interval%s of metrics from before %s still to be sent to %s",
 			 push->queue.count, push->queue.count == 1 ? "" : "s",
-			 push->queue.count == 1 ? "is" : "are", push->options->url);
+			 push->queue.count == 1 ? "is" : "are", push->target.shown);
 }
 
 static enum keeper_end serve(void *context)

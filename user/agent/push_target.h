@@ -11,6 +11,7 @@
 struct push_target {
 	char url[1024];
 	char socket[108]; /* ""; else the path of the Unix socket that the URL is behind */
+	char shown[256];  /* for messages, without what may be a secret */
 };
 
 /*
@@ -21,8 +22,8 @@ const char *push_target_parse(struct push_target *target, enum push_protocol_id 
 			      const char *text);
 
 /*
- * A URL for messages, without what may be a secret: "https://...@collector/..." of one with a user,
- * a password and a path. A text that is no URL is appended as it is.
+ * A URL as in `shown`, without what may be a secret: "https://...@collector/..." of one with a
+ * user, a password and a path. A text that is no URL is appended as it is.
  */
 void push_target_append_shown(struct string *out, const char *text);
 

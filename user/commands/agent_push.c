@@ -29,8 +29,8 @@ int agent_push_parse_url(const struct option_row *row, const char *value, void *
 	wrong = *text ? push_target_parse(&target, id, value) : NULL;
 	if (!wrong)
 		return 0;
-	log_error("--%s: \"%s\" is not the URL of %s: %s", row->name, value, push_protocols[id].of,
-		  wrong);
+	log_error("--%s: \"%s\" is not the URL of %s: %s", row->name, target.shown,
+		  push_protocols[id].of, wrong);
 	return -EINVAL;
 }
 

@@ -82,7 +82,15 @@ ring = 1G # large|this comes from agent.conf:2: the # and what follows belong to
 ring-time = 1w|write 90, 90s, 1m30s, 24h, 7d or 500ms
 allow = user=root user=nobody|rules are separated by commas, as in user=alice,user=bob
 bundle-on = process=40|a size is like 40G, and at least 1M
-ring 1G|agent.conf:2: this is not "name = value"
+ring 1G|agent.conf:2: this is not "name = value"; write ring = 1G
+ring: 1G|agent.conf:2: this is not "name = value"; write ring = 1G
+ring:1G|agent.conf:2: this is not "name = value"; write ring = 1G
+otlp: http://a/x?y=secret|agent.conf:2: this is not "name = value"; write otlp = http://a/...
+ring|agent.conf:2: this is not "name = value", as in ring = 1G
+[agent]|agent.conf:2: this is not "name = value", as in ring = 1G
+ring = 1 G|"1 G" is not a size; write 4096, 64K, 1.5M or 2G (or 2GiB, which is the same), without spaces
+stack-memory = "1G"|""1G"" is not a size; write 4096, 64K, 1.5M or 2G (or 2GiB, which is the same), without quotes
+history = 99999999999G|"99999999999G" is too large a size
 ring =|agent.conf:2: "ring" has no value
 ring = 1K|this comes from agent.conf:2
 ring = 1G\nring = 2G|agent.conf:3: "ring" is already set in line 2
@@ -103,6 +111,10 @@ CASES
 	MEMSCOPE_RING=1K run "$MEMSCOPE" agent --check-config
 	assert_equal "$status" 2
 	[[ "$output" == *"this comes from MEMSCOPE_RING"* ]]
+	MEMSCOPE_BUFFER=1X run "$MEMSCOPE" agent --check-config
+	[[ "$output" == *'"1X" is not a size; write 4096'*"this comes from MEMSCOPE_BUFFER"* ]]
+	run "$MEMSCOPE" agent --check-config --stack-memory=1X
+	[[ "$output" == *'--stack-memory: "1X" is not a size; write 4096'* ]]
 	printf 'ring = 1G\0\n' > agent.conf
 	run "$MEMSCOPE" agent --config agent.conf --check-config
 	assert_equal "$status" 2

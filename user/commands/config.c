@@ -162,16 +162,49 @@ static int refuse_name(const struct config *config, unsigned int line, const cha
 	return config->lenient ? 0 : -EINVAL;
 }
 
+/* "ring: 10G" and "ring 10G" are how other files are written. Ends the line behind its name. */
+static int refuse_shape(const struct config *config, unsigned int line, char *text)
+{
+	char *value = text + strcspn(text, ": \t");
+	struct string shown = { 0 };
+
+	if (*value)
+		*value++ = '\0';
+	value += strspn(value, ": \t");
+	push_target_append_shown(&shown, value);
+	if (*value && find(config, text) != SIZE_MAX && shown.length)
+		log_error("%s:%u: this is not \"name = value\"; write %s = %.*s", config->path,
+			  line, text, (int)shown.length, shown.bytes);
+	else
+		log_error("%s:%u: this is not \"name = value\", as in ring = 1G", config->path,
+			  line);
+	string_fini(&shown);
+	return -EINVAL;
+}
+
+/* Whether a line begins with a setting, and something else than "=" follows. */
+static bool is_misshaped(const struct config *config, const char *text)
+{
+	const size_t length = strcspn(text, ":= \t");
+	size_t i;
+
+	if (text[length + strspn(text + length, " \t")] == '=')
+		return false;
+	for (i = 0; i < config->count; i++)
+		if (!strncmp(config->command->options[i].name, text, length) &&
+		    !config->command->options[i].name[length])
+			return true;
+	return false;
+}
+
 static int take_line(struct config *config, unsigned int line, char *text)
 {
 	char *equals = strchr(text, '='), *name, *value;
 	struct config_value *set;
 	size_t place;
 
-	if (!equals) {
-		log_error("%s:%u: this is not \"name = value\"", config->path, line);
-		return -EINVAL;
-	}
+	if (!equals || is_misshaped(config, text))
+		return refuse_shape(config, line, text);
 	*equals = '\0';
 	name = trim(text);
 	value = trim(equals + 1);

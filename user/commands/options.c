@@ -413,9 +413,12 @@ int option_size(const struct option_row *row, const char *value, void *settings)
 			"--%s: \"%s\" is a time, and this is a size, however long it takes to fill"
 			" it: write --%s 1G",
 			row->name, value, row->name);
+	else if (err == -ERANGE)
+		log_error("--%s: \"%s\" is too large a size", row->name, value);
 	else if (err)
-		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G", row->name,
-			  value);
+		log_error("--%s: \"%s\" is not a size; write 4096, 64K, 1.5M or 2G (or 2GiB, which"
+			  " is the same), without %s",
+			  row->name, value, strpbrk(value, "\"'") ? "quotes" : "spaces");
 	return err;
 }
 

@@ -62,6 +62,8 @@ CONFIG
 @test "a rule about a user who does not exist is said to be about no process" {
 	run -0 "$MEMSCOPE" agent --check-config --allow "user=root,user=no.such.user"
 	[[ "$output" == *'warning: --allow: this machine has no user "no.such.user" now: the rule is about no process'* ]]
+	run -0 "$MEMSCOPE" agent --check-config --allow "user=no.one,user=root,user=no.two, user=no.one"
+	[[ "$output" == *'warning: --allow: this machine has no user "no.one", "no.two" now: the rules are about no process'* ]]
 	run -0 "$MEMSCOPE" agent --check-config --deny "user=root,user=no.such.*,user=12345"
 	[[ "$output" != *warning* ]]
 }

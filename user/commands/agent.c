@@ -181,24 +181,34 @@ static int parse_series(const struct option_row *row, const char *value, void *s
 	return option_number(row, value, settings, 100, 1000000);
 }
 
+static void warn_of_unknown_users(const struct option_row *row, const struct policy_rules *rules)
+{
+	struct string users = { 0 };
+	const size_t count = policy_append_unknown_users(rules, &users);
+
+	if (count)
+		log_warning(
+			"--%s: this machine has no user %.*s now: the rule%s about no process until"
+			" it has",
+			row->name, (int)users.length, users.length ? users.bytes : "",
+			count == 1 ? " is" : "s are");
+	string_fini(&users);
+}
+
 /* "all" or "none": there are none. */
 static int parse_rules(const struct option_row *row, const char *value, void *settings)
 {
 	struct policy_rules *rules = (struct policy_rules *)((char *)settings + row->offset);
-	const char *wrong, *unknown;
+	const char *wrong;
 
 	rules->count = 0;
 	if (!strcmp(value, *row->name == 'a' ? "all" : "none"))
 		return 0;
 	wrong = policy_parse(rules, value);
-	unknown = wrong ? NULL : policy_unknown_user(rules);
-	if (unknown)
-		log_warning(
-			"--%s: this machine has no user \"%s\" now: the rule is about no process"
-			" until it has",
-			row->name, unknown);
-	if (!wrong)
+	if (!wrong) {
+		warn_of_unknown_users(row, rules);
 		return 0;
+	}
 	log_error("--%s: \"%s\": %s", row->name, value, wrong);
 	return -EINVAL;
 }

@@ -93,18 +93,33 @@ const char *policy_parse(struct policy_rules *rules, const char *text)
 	return wrong;
 }
 
-const char *policy_unknown_user(const struct policy_rules *rules)
+static bool is_unknown_user(const struct policy_rule *rule)
+{
+	return rule->key == USER && !strpbrk(rule->pattern, "*?[\\") &&
+	       rule->pattern[strspn(rule->pattern, "0123456789")] && !users_exists(rule->pattern);
+}
+
+static bool is_named_before(const struct policy_rules *rules, size_t place)
 {
 	size_t i;
 
-	for (i = 0; i < rules->count; i++) {
-		const char *pattern = rules->rules[i].pattern;
+	for (i = 0; i < place; i++)
+		if (rules->rules[i].key == USER &&
+		    !strcmp(rules->rules[i].pattern, rules->rules[place].pattern))
+			return true;
+	return false;
+}
 
-		if (rules->rules[i].key == USER && !strpbrk(pattern, "*?[\\") &&
-		    pattern[strspn(pattern, "0123456789")] && !users_exists(pattern))
-			return pattern;
+size_t policy_append_unknown_users(const struct policy_rules *rules, struct string *out)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < rules->count; i++) {
+		if (!is_unknown_user(&rules->rules[i]) || is_named_before(rules, i))
+			continue;
+		string_append_format(out, "%s\"%s\"", count++ ? ", " : "", rules->rules[i].pattern);
 	}
-	return NULL;
+	return count;
 }
 
 void policy_rules_copy(struct policy_rules *to, const struct policy_rules *from)

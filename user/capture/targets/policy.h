@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/string.h"
 #include "capture/records/whos.h"
 #include "host/name_sources.h"
 #include "host/users.h"
@@ -34,8 +35,11 @@ struct policy_rules {
  */
 const char *policy_parse(struct policy_rules *rules, const char *text);
 
-/* A user whom a rule names and this machine does not know; NULL: there is none. */
-const char *policy_unknown_user(const struct policy_rules *rules);
+/*
+ * Appends the users whom rules name and this machine does not know: "\"alice\", \"bob\"". Returns
+ * how many they are; one that several rules name counts once.
+ */
+size_t policy_append_unknown_users(const struct policy_rules *rules, struct string *out);
 
 void policy_rules_copy(struct policy_rules *to, const struct policy_rules *from);
 

@@ -66,7 +66,7 @@ tool_pid() {
 	stable > list.txt
 	diff -b - list.txt <<-END
 		memscope-bpf top TIME: 1 process, 4 MiB live on devices
-		a device       4 MiB live
+		unknown        4 MiB live in contexts that were not seen
 		    PID      Live▼      Peak    Growth  Allocs/s Launches/s Command
 		    PID     4 MiB+     4 MiB       0 B         0          0 puppet
 		Enter details  s sort  / filter  Space pause  h help  q quit

@@ -207,6 +207,15 @@ static void test_call_stacks(void **state)
 	assert_true(has(&shown, "forward < main"));
 	key(&shown, '3');
 	assert_true(has(&shown, "forward < main"));
+	/* Why the device of one is not known, where one is shown. */
+	assert_false(has(&shown, "Device ?: the context of these calls was made before"));
+	topped_feed(&shown.topped,
+		    record_called_from(
+			    9, topped_of(88, record_alloc("cuMemAlloc_v2", 0x99000000, 4096))));
+	look(&shown);
+	assert_true(has(&shown, "Device ?: the context of these calls was made before"));
+	key(&shown, '2');
+	assert_true(has(&shown, "Device ?: the context of these calls was made before"));
 	end(&shown);
 }
 

@@ -281,6 +281,75 @@ static void test_devices_without_nvml(void **state)
 	topped_close(&topped);
 }
 
+static void feed_unseen(struct topped *topped, uint32_t pid, uint64_t bytes)
+{
+	topped_feed(topped, topped_of(pid, record_alloc("cuMemAlloc_v2", 0x5000, bytes)));
+}
+
+static size_t list_two(struct topped *topped, struct top_device devices[2])
+{
+	size_t left_out, count;
+
+	count = top_devices_list(&topped->pipeline.state, devices, 2, &left_out);
+	assert_int_equal(left_out, 0);
+	return count;
+}
+
+/* It is on the only device that there is; of several, it is not known on which. */
+static void test_contexts_that_were_not_seen(void **state)
+{
+	struct top_device devices[2];
+	struct topped topped;
+
+	(void)state;
+	topped_open(&topped);
+	feed_unseen(&topped, 1, 20);
+	assert_int_equal(list_two(&topped, devices), 1);
+	assert_true(top_device_is_unknown(&devices[0]));
+	topped_feed(&topped, record_device_memory(UUID, 100));
+	assert_int_equal(list_two(&topped, devices), 1);
+	assert_false(top_device_is_unknown(&devices[0]));
+	assert_int_equal(devices[0].inferred_bytes, 20);
+	/* Also beside a process that has said which one it uses. */
+	topped_feed(&topped,
+		    topped_of(2, record_device("cuDeviceGetUuid_v2", 0, "0123456789abcdef")));
+	topped_feed(&topped, topped_alloc(2, 0x1000, 7));
+	assert_int_equal(list_two(&topped, devices), 1);
+	assert_int_equal(devices[0].ordinal, 0);
+	assert_int_equal(devices[0].live_bytes, 27);
+	assert_int_equal(devices[0].inferred_bytes, 20);
+	assert_int_equal(devices[0].parts[TOP_ALLOCATED], 27);
+	/* NVML has another one. */
+	topped_feed(&topped, record_device_memory("GPU-b", 100));
+	topped_free(&topped, 2, 0x1000);
+	assert_int_equal(top_devices_list(&topped.pipeline.state, devices, 2, &(size_t){ 0 }), 2);
+	assert_int_equal(devices[0].live_bytes, 0);
+	assert_int_equal(devices[0].inferred_bytes, 0);
+	topped_close(&topped);
+}
+
+/* One that NVML does not list: a part of a device, or not for this program to see. */
+static void test_another_device_than_the_one_of_nvml(void **state)
+{
+	struct top_device devices[3];
+	struct topped topped;
+	size_t left_out;
+
+	(void)state;
+	topped_open(&topped);
+	topped_feed(&topped, record_device_memory(UUID, 100));
+	topped_feed(&topped,
+		    topped_of(2, record_device("cuDeviceGetUuid_v2", 0, "another device..")));
+	topped_feed(&topped, topped_alloc(2, 0x1000, 7));
+	feed_unseen(&topped, 1, 20);
+	assert_int_equal(top_devices_list(&topped.pipeline.state, devices, 3, &left_out), 3);
+	assert_int_equal(devices[0].live_bytes, 0);
+	assert_int_equal(devices[1].live_bytes, 7);
+	assert_true(top_device_is_unknown(&devices[2]));
+	assert_int_equal(devices[2].live_bytes, 20);
+	topped_close(&topped);
+}
+
 static union record told(uint32_t pid, uint64_t ts_ns, uint64_t free_bytes)
 {
 	return record_at(
@@ -365,6 +434,30 @@ static void write_plainly(struct topped *topped, struct string *out)
 	document_text_fini(&text);
 	string_append_char(out, '\0');
 	assert_false(out->failed);
+}
+
+/* Why it is not known, and what is only inferred. */
+static void test_words_of_contexts_that_were_not_seen(void **state)
+{
+	static const char unknown[] = "unknown: the contexts of these allocations were not seen";
+	static const char inferred[] = "3 MiB of what is live is in contexts that were not seen";
+	struct string out = { 0 };
+	struct topped topped;
+
+	(void)state;
+	topped_open(&topped);
+	feed_unseen(&topped, 1, 3 << 20);
+	topped_look(&topped);
+	write_plainly(&topped, &out);
+	assert_non_null(strstr(out.bytes, unknown));
+	assert_null(strstr(out.bytes, inferred));
+	string_clear(&out);
+	topped_feed(&topped, record_device_memory(UUID, 100 << 20));
+	write_plainly(&topped, &out);
+	assert_null(strstr(out.bytes, unknown));
+	assert_non_null(strstr(out.bytes, inferred));
+	string_fini(&out);
+	topped_close(&topped);
 }
 
 static void test_plain_text(void **state)
@@ -463,8 +556,11 @@ int main(void)
 		cmocka_unit_test(test_inexact_rows_say_so),
 		cmocka_unit_test(test_a_device_is_taken_apart),
 		cmocka_unit_test(test_devices_without_nvml),
+		cmocka_unit_test(test_contexts_that_were_not_seen),
+		cmocka_unit_test(test_another_device_than_the_one_of_nvml),
 		cmocka_unit_test(test_what_the_driver_tells_a_program),
 		cmocka_unit_test(test_what_is_told_of_one_device_twice),
+		cmocka_unit_test(test_words_of_contexts_that_were_not_seen),
 		cmocka_unit_test(test_plain_text),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_why_nothing_is_shown),

@@ -168,6 +168,13 @@ static void append_part_peak(struct document *document, const struct usage *usag
 			   changed ? part->peak_bytes : part->live_bytes);
 }
 
+static void say_unknown(struct document *document, bool unknown)
+{
+	if (unknown)
+		document_say(document, "Device ?: the context of these calls was made before "
+				       "memscope-bpf attached, or was not seen.");
+}
+
 /* `unsent`: so many more an agent has. */
 static void append_left_out(struct document *document, const struct top_best *best, uint64_t unsent)
 {
@@ -202,6 +209,7 @@ static void append_stacks(struct document *document, const struct state *state,
 {
 	static const struct document_column columns[] = { SITE_COLUMNS };
 	struct top_best best = { 0 };
+	bool unknown = false;
 	size_t i;
 
 	for (i = 0; i < usage->count; i++) {
@@ -214,11 +222,15 @@ static void append_stacks(struct document *document, const struct state *state,
 	top_best_sort(&best);
 	document_table(document, "sites", "Memory by call stack", columns);
 	for (i = 0; i < best.count; i++) {
+		const struct usage_cell *cell = best.items[i].more;
+
 		document_row(document);
-		cells_site(document, state, usage, best.items[i].more, best.items[i].thing);
+		cells_site(document, state, usage, cell, best.items[i].thing);
 		document_row_end(document);
+		unknown |= cell->device < 0;
 	}
 	document_table_end(document);
+	say_unknown(document, unknown);
 	append_left_out(document, &best, unsent);
 }
 
@@ -242,6 +254,7 @@ void top_detail_sites_of_all(struct document *document, const struct top *top)
 	static const struct document_column columns[] = { { "Process", DOCUMENT_TEXT },
 							  SITE_COLUMNS };
 	struct top_best best = { 0 };
+	bool unknown = false;
 	size_t i, at;
 
 	for (i = 0; i < top->rows_count; i++) {
@@ -270,8 +283,10 @@ void top_detail_sites_of_all(struct document *document, const struct top *top)
 		document_cell_process(document, process);
 		cells_site(document, top->sink.state, process->usage, cell, best.items[i].thing);
 		document_row_end(document);
+		unknown |= cell->device < 0;
 	}
 	document_table_end(document);
+	say_unknown(document, unknown);
 	best.left_out += best.count - i;
 	append_left_out(document, &best, 0);
 }
@@ -285,6 +300,7 @@ static void append_functions(struct document *document, const struct usage *usag
 		{ "Device", DOCUMENT_NUMBER }, { 0 },
 	};
 	struct top_best best = { 0 };
+	bool unknown = false;
 	size_t i;
 
 	for (i = 0; i < usage->count; i++)
@@ -301,8 +317,10 @@ static void append_functions(struct document *document, const struct usage *usag
 		document_cell_count(document, true, cell->frees);
 		append_place(document, cell);
 		document_row_end(document);
+		unknown |= cell->device < 0;
 	}
 	document_table_end(document);
+	say_unknown(document, unknown);
 	append_left_out(document, &best, unsent);
 }
 
@@ -362,6 +380,7 @@ static void append_blocks(struct document *document, const struct state *state,
 		{ 0 },
 	};
 	struct top_best best = { 0 };
+	bool unknown = false;
 	size_t key, i;
 
 	for (key = 0; !process->exited && key < LEDGERS_COUNT; key++) {
@@ -375,9 +394,14 @@ static void append_blocks(struct document *document, const struct state *state,
 	top_best_sort(&best);
 	document_table(document, "blocks", "The largest blocks",
 		       status->stacks ? with_stacks : columns);
-	for (i = 0; i < best.count; i++)
-		append_block(document, state, best.items[i].thing, status);
+	for (i = 0; i < best.count; i++) {
+		const struct allocation *block = best.items[i].thing;
+
+		append_block(document, state, block, status);
+		unknown |= block->device < 0;
+	}
 	document_table_end(document);
+	say_unknown(document, unknown);
 	if (!best.count)
 		document_say(document, "No block is live.");
 	append_left_out(document, &best, 0);

@@ -131,27 +131,50 @@ static const struct ms_device *nvml_of(const struct nvml_devices *nvml,
 	return NULL;
 }
 
-/* With one device alone it is clear which one a process means that did not ask for its UUID. */
-static const struct usage_device *only_one(const struct state *state)
+struct alone {
+	const struct usage_device *usage; /* what is known of it; NULL: there are several devices */
+	uint64_t live_bytes, inferred_bytes;
+};
+
+/* The first one; better, one that says more. */
+static bool says_more(const struct usage_device *than, const struct usage_device *one)
+{
+	return !than || (than->ordinal < 0 && one->ordinal >= 0) ||
+	       (!than->identity.has_uuid && one->identity.has_uuid);
+}
+
+/*
+ * If NVML has one device, and no process means another one, that is the one of those that did not
+ * ask for its UUID, and of contexts that were not seen. A part of a device is another one.
+ */
+static struct alone find_alone(const struct state *state)
 {
 	const struct usage_totals *totals = state->usage;
-	const struct usage_device *only = NULL;
+	const struct nvml_devices *nvml = &state->nvml_devices;
+	struct alone alone = { 0 };
 	size_t i;
 
-	if (!totals || state->nvml_devices.count != 1)
-		return NULL;
+	if (!totals || nvml->count != 1)
+		return alone;
 	for (i = 0; i < totals->count; i++) {
+		const struct usage_device *usage = &totals->devices[i];
+		char uuid[MS_UUID_BYTES];
+
 		if (!usage_device_is_listed(totals, i))
 			continue;
-		if (only || totals->devices[i].identity.has_uuid)
-			return NULL;
-		only = &totals->devices[i];
+		uuid_of(usage, uuid);
+		if (usage->identity.has_uuid && !nvml_of(nvml, uuid))
+			return (struct alone){ 0 };
+		if (says_more(alone.usage, usage))
+			alone.usage = usage;
+		alone.live_bytes += usage->live_bytes;
+		alone.inferred_bytes += usage->ordinal < 0 ? usage->live_bytes : 0;
 	}
-	return only;
+	return alone;
 }
 
 static size_t list_nvml(const struct state *state, struct top_device *devices, size_t max,
-			const struct usage_device *alone, size_t *left_out)
+			const struct alone *alone, size_t *left_out)
 {
 	const struct nvml_devices *nvml = &state->nvml_devices;
 	size_t count = 0, i;
@@ -164,8 +187,13 @@ static size_t list_nvml(const struct state *state, struct top_device *devices, s
 			continue;
 		}
 		devices[count] = (struct top_device){ .ordinal = -1 };
-		if (usage || alone)
-			fill_usage(&devices[count], state->usage, usage ? usage : alone);
+		if (usage || alone->usage)
+			fill_usage(&devices[count], state->usage,
+				   alone->usage ? alone->usage : usage);
+		if (alone->usage) {
+			devices[count].live_bytes = alone->live_bytes;
+			devices[count].inferred_bytes = alone->inferred_bytes;
+		}
 		fill_nvml(&devices[count++], &nvml->devices[i]);
 	}
 	return count;
@@ -174,16 +202,16 @@ static size_t list_nvml(const struct state *state, struct top_device *devices, s
 size_t top_devices_list(const struct state *state, struct top_device *devices, size_t max,
 			size_t *left_out)
 {
-	const struct usage_device *alone = only_one(state);
+	const struct alone alone = find_alone(state);
 	char uuid[MS_UUID_BYTES];
 	size_t count, i;
 
 	*left_out = 0;
-	count = list_nvml(state, devices, max, alone, left_out);
-	for (i = 0; state->usage && i < state->usage->count; i++) {
+	count = list_nvml(state, devices, max, &alone, left_out);
+	for (i = 0; !alone.usage && state->usage && i < state->usage->count; i++) {
 		const struct usage_device *usage = &state->usage->devices[i];
 
-		if (!usage_device_is_listed(state->usage, i) || usage == alone)
+		if (!usage_device_is_listed(state->usage, i))
 			continue;
 		uuid_of(usage, uuid);
 		if (nvml_of(&state->nvml_devices, uuid))
@@ -201,7 +229,7 @@ size_t top_devices_list(const struct state *state, struct top_device *devices, s
 
 uint64_t top_devices_told_ns(const struct state *state)
 {
-	const struct usage_device *alone = only_one(state);
+	const struct alone alone = find_alone(state);
 	const struct nvml_devices *nvml = &state->nvml_devices;
 	uint64_t oldest_ns = 0;
 	size_t i;
@@ -214,7 +242,7 @@ uint64_t top_devices_told_ns(const struct state *state)
 		if (!usage->told.ts_ns || !usage_device_is_listed(state->usage, i))
 			continue;
 		uuid_of(usage, uuid);
-		said = usage == alone ? &nvml->devices[0].last : nvml_of(nvml, uuid);
+		said = alone.usage ? &nvml->devices[0].last : nvml_of(nvml, uuid);
 		if (said && said->known & MS_DEVICE_MEMORY)
 			continue;
 		if (!oldest_ns || usage->told.ts_ns < oldest_ns)

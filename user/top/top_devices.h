@@ -31,6 +31,7 @@ struct top_device {
 	int32_t ordinal;              /* by which the first process calls it; -1: not known */
 	uint32_t pid;        /* of that process, if another one means another device by it; or 0 */
 	uint64_t live_bytes; /* on it */
+	uint64_t inferred_bytes; /* of that, in contexts not seen: it is the only device */
 	bool total_known;
 	uint64_t total_bytes;
 	bool nvml_known; /* what follows is what NVML said at `nvml_ns` (CLOCK_MONOTONIC) */
@@ -41,6 +42,12 @@ struct top_device {
 	bool processes_known; /* else memory of processes is in TOP_OF_NONE */
 	uint64_t parts[TOP_PARTS];
 };
+
+/* Of several, it is not known which one: its contexts were not seen. */
+static inline bool top_device_is_unknown(const struct top_device *device)
+{
+	return device->ordinal < 0 && !*device->name && !*device->uuid;
+}
 
 static inline bool top_device_is_divided(const struct top_device *device)
 {

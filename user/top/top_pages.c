@@ -114,6 +114,8 @@ static const char help[] =
 	"  it may hold more, from before it was attached to; a ~: it is not exact.\n"
 	"  Memory: what NVML says that it holds; Unexplained: what of that nothing\n"
 	"  explains. Growth: since the last look.\n"
+	"  Device unknown, or ?: the context was made before memscope-bpf attached, or\n"
+	"  was not seen. If NVML has one device alone, it is taken to be that one.\n"
 	"\n";
 
 static void append_legend(struct string *out, bool ascii)

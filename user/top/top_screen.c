@@ -53,7 +53,7 @@ static void append_label(struct string *out, const struct top_device *device)
 		name = *device->uuid ? device->uuid : "";
 	field_append_safe(out, name, strlen(name));
 	if (!out->length)
-		string_append_text(out, "a device");
+		string_append_text(out, "unknown");
 }
 
 static void append_amount(struct string *out, uint64_t bytes, const char *what)
@@ -74,6 +74,8 @@ static void append_numbers(struct string *out, const struct top_device *device, 
 	if (top_device_is_divided(device))
 		append_amount(out, parts[TOP_FREE], "free");
 	out->length -= out->length >= 2 ? 2 : 0;
+	if (top_device_is_unknown(device))
+		string_append_text(out, " in contexts that were not seen");
 	if (wide && device->total_known)
 		string_append_format(out, " of %s", REPORT_SIZE(device->total_bytes));
 }

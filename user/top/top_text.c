@@ -42,6 +42,26 @@ static void append_device(struct document *document, const struct top_device *de
 	document_row_end(document);
 }
 
+/* What is on a device that is not known, and what is so only because there is no other one. */
+static void say_unknown(struct document *document, const struct top_device *device)
+{
+	if (device->inferred_bytes) {
+		string_append_format(
+			&document->text,
+			"%s of what is live is in contexts that were not seen (from before "
+			"memscope-bpf attached). They are taken to be on this device, as "
+			"NVML has no other one.",
+			REPORT_SIZE(device->inferred_bytes));
+		document_paragraph(document);
+	} else if (top_device_is_unknown(device)) {
+		document_say(
+			document,
+			"unknown: the contexts of these allocations were not seen, as they were "
+			"made before memscope-bpf attached. It is known as soon as the thread "
+			"creates a context, or chooses or asks for a device.");
+	}
+}
+
 void top_text_devices(struct document *document, const struct state *state)
 {
 	static const struct document_column columns[] = {
@@ -62,6 +82,8 @@ void top_text_devices(struct document *document, const struct state *state)
 	for (i = 0; i < count; i++)
 		append_device(document, &devices[i]);
 	document_table_end(document);
+	for (i = 0; i < count; i++)
+		say_unknown(document, &devices[i]);
 	if (!left_out)
 		return;
 	string_append_format(&document->text, "%zu more devices are not shown.", left_out);

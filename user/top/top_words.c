@@ -129,7 +129,7 @@ void top_words_device(struct string *out, const struct top_device *device)
 		string_append_text(out, called || named ? ")" : "");
 	} else if (called && device->pid) {
 		string_append_format(out, " (of PID %u)", device->pid);
-	} else if (!called && !named) {
+	} else if (top_device_is_unknown(device)) {
 		string_append_text(out, "unknown");
 	}
 }

@@ -160,6 +160,7 @@ allocations() {
 	"$MEMSCOPE" report -f json --from mark:load run.mscope "$ROOT/tests/golden/dump-1.2.mscope" > report.json 2> report.err
 	assert_equal "$(jq '.recordings | length' report.json)" 1
 	grep -q 'dump-1.2.mscope: it is left out' report.err
+	run -1 grep error: report.err
 }
 
 @test "an agent that traces all has it in its ring, of a process that it finds by itself" {

@@ -163,8 +163,11 @@ explained() {
 	[[ $output == *'none.mscope: memory never ran out'* ]]
 	run -5 "$MEMSCOPE" report --at peak none.mscope
 	[[ $output == *'none.mscope: no memory of a device was allocated, so there is no peak'* ]]
-	"$MEMSCOPE" report -q -f json --at oom run.mscope none.mscope > both.json
+	# One of several that has no such moment is no error: the report is about the others.
+	"$MEMSCOPE" report -q -f json --at oom run.mscope none.mscope > both.json 2> said
 	assert_equal "$(jq '.recordings | length' both.json)" 1
+	grep -q 'warning: none.mscope: memory never ran out' said
+	run -1 grep error: said
 	# A bundle has what the recorder's last life has left of the one before, too.
 	cat none.mscope run.mscope > lives.mscope
 	"$MEMSCOPE" report -q -f json --at oom lives.mscope > lives.json 2> said
@@ -174,6 +177,9 @@ explained() {
 	"$MEMSCOPE" export -j --from oom run.mscope | grep -v '"summary"' | diff - from-lives.jsonl
 	cat none.mscope none.mscope > none-twice.mscope
 	run -5 "$MEMSCOPE" report --at oom none-twice.mscope
+	"$MEMSCOPE" record -q $MASK -o other.mscope -- true
+	run -5 "$MEMSCOPE" report --at oom none.mscope other.mscope
+	[[ $output == *'error: none of these recordings has what is asked for' ]]
 }
 
 # The report, of a program whose growth is not called a leak, however slow the machine is.

@@ -588,6 +588,10 @@ int dump_input_read(struct report_reader *reader, struct dump_set *set,
 		tell_lack(reader->report.recordings[i]);
 	if (reader->report.count)
 		return check_asked(&reader->report);
+	if (reader->without && reader->without == reader->unusable) {
+		log_error("none of these recordings has what is asked for");
+		return exit_code_of(-ESRCH);
+	}
 	log_error("nothing in it can be used");
 	return EXIT_CORRUPT;
 }

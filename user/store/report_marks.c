@@ -139,42 +139,40 @@ static bool is_named_before(const struct phases *phases, size_t place)
 	return false;
 }
 
-static void tell_missing(const struct phases *phases, const char *path, const char *name)
+static void tell_missing(const struct phases *phases, const char *name, struct string *why)
 {
-	struct string names = { 0 };
 	size_t told = 0, i;
 
+	string_append_format(why, "no mark is called \"%s\"", name);
 	for (i = 0; i < phases->count && told <= NAMES_TOLD; i++) {
 		const struct phase *phase = phases->phases[i];
 
 		if (!can_be_named(phase) || !phase->count || is_named_before(phases, i))
 			continue;
 		if (told++ == NAMES_TOLD)
-			string_append_text(&names, ", ...");
+			string_append_text(why, ", ...");
 		else
-			string_append_format(&names, "%s%s", told > 1 ? ", " : "", phase->name);
+			string_append_format(why, "%s%s",
+					     told > 1 ? ", " : "; there are: ", phase->name);
 	}
-	string_append_char(&names, '\0');
-	if (told && !names.failed)
-		log_error("%s: no mark is called \"%s\"; there are: %s", path, name, names.bytes);
-	else
-		log_error("%s: no mark is called \"%s\": there are none; `memscope-bpf mark NAME`"
-			  " sets one while it is recorded",
-			  path, name);
-	string_fini(&names);
+	if (!told)
+		string_append_text(why, ": there are none; `memscope-bpf mark NAME` sets one while"
+					" it is recorded");
 }
 
-static int set(struct report_time *time, const struct phases *phases, const char *path)
+static int set(struct report_time *time, const struct phases *phases, const char *path,
+	       struct string *why)
 {
 	const struct found found = find(phases, time->mark);
 
 	if (!found.is_there) {
-		tell_missing(phases, path, time->mark);
+		tell_missing(phases, time->mark, why);
 		return -ESRCH;
 	}
 	if (time->takes_last && !found.last_ns) {
-		log_error("%s: \"%s\" was left without an end, so when it ended is not known", path,
-			  time->mark);
+		string_append_format(
+			why, "\"%s\" was left without an end, so when it ended is not known",
+			time->mark);
 		return -ESRCH;
 	}
 	time->ns = time->takes_last ? found.last_ns : found.first_ns;
@@ -198,7 +196,7 @@ int report_marks_find(const struct report_marks *marks, struct dump_set *set_of,
 		err = read_all(&reading, set_of, recording, &own);
 	for (i = 0; !err && i < REPORT_MARKS_TIMES && marks->times[i]; i++)
 		err = set(marks->times[i], &reading.phases,
-			  set_of->recordings[recording].files[0].path);
+			  set_of->recordings[recording].files[0].path, marks->why);
 	phases_fini(&reading.phases);
 	replay_free(reading.replay);
 	state_fini(&reading.pipeline.state);

@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_STORE_REPORT_MARKS_H
 #define MEMSCOPE_STORE_REPORT_MARKS_H
 
+#include "base/string.h"
 #include "report/report.h"
 #include "store/dump_set.h"
 #include "store/replay.h"
@@ -19,11 +20,12 @@ struct report_marks {
 	/* 0 or -errno: ends the reading; NULL: none. */
 	int (*go_on)(void *context);
 	void *context;
+	struct string *why; /* what is said of a mark that is not there is appended to it */
 };
 
 /*
  * Finds them in that recording and sets their `ns`. Returns 0; -ESRCH: it has no mark of a name,
- * which is logged with the names that it has; or -errno.
+ * and `why` has the names that it has; or -errno.
  */
 int report_marks_find(const struct report_marks *marks, struct dump_set *set, size_t recording,
 		      const struct replay_limits *limits);

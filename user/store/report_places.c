@@ -10,20 +10,22 @@ bool report_places_is(const struct report_time *time)
 	return time->kind == REPORT_TIME_OOM || time->kind == REPORT_TIME_PEAK;
 }
 
-static int set_oom(struct report_time *time, const struct report_recording *whole, const char *path)
+static int set_oom(struct report_time *time, const struct report_recording *whole, const char *path,
+		   struct string *why)
 {
 	const size_t count = whole->ooms_count;
 	size_t place = time->number ? time->number - 1 : report_gravest_oom(whole);
 
 	if (!count) {
-		log_error("%s: memory never ran out%s", path,
-			  whole->suppressed ? ", or --suppress leaves out all times that it did" :
-					      "");
+		string_append_format(why, "memory never ran out%s",
+				     whole->suppressed ?
+					     ", or --suppress leaves out all times that it did" :
+					     "");
 		return -ESRCH;
 	}
 	if (place >= count) {
-		log_error("%s: memory ran out %zu time%s, not %zu", path, count,
-			  count > 1 ? "s" : "", time->number);
+		string_append_format(why, "memory ran out %zu time%s, not %zu", count,
+				     count > 1 ? "s" : "", time->number);
 		return -ESRCH;
 	}
 	if (count > 1 && !time->number)
@@ -39,7 +41,7 @@ static int set_oom(struct report_time *time, const struct report_recording *whol
 }
 
 static int set_peak(struct report_time *time, const struct report_recording *whole,
-		    const char *path)
+		    struct string *why)
 {
 	uint64_t most_bytes = 0;
 	size_t i;
@@ -52,18 +54,18 @@ static int set_peak(struct report_time *time, const struct report_recording *who
 	}
 	if (most_bytes)
 		return 0;
-	log_error("%s: no memory of a device was allocated, so there is no peak", path);
+	string_append_text(why, "no memory of a device was allocated, so there is no peak");
 	return -ESRCH;
 }
 
 int report_places_set(struct report_time *time, const struct report_recording *whole,
-		      const char *path)
+		      const char *path, struct string *why)
 {
 	switch (time->kind) {
 	case REPORT_TIME_OOM:
-		return set_oom(time, whole, path);
+		return set_oom(time, whole, path, why);
 	case REPORT_TIME_PEAK:
-		return set_peak(time, whole, path);
+		return set_peak(time, whole, why);
 	default:
 		return 0;
 	}

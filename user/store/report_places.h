@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/string.h"
 #include "report/report.h"
 #include "store/report_time.h"
 
@@ -15,10 +16,10 @@
 bool report_places_is(const struct report_time *time);
 
 /*
- * Sets its `ns`, if it is such a one. Returns 0, or -ESRCH: there is no such moment in the
- * recording of that path, which is logged.
+ * Sets its `ns`, if it is such a one. The path is for what is logged. Returns 0, or -ESRCH: there
+ * is no such moment in the recording; then `why` says so.
  */
 int report_places_set(struct report_time *time, const struct report_recording *whole,
-		      const char *path);
+		      const char *path, struct string *why);
 
 #endif /* MEMSCOPE_STORE_REPORT_PLACES_H */

@@ -386,14 +386,14 @@ static int keep(struct report_reader *reader, struct report_run *run)
 }
 
 static void refuse(struct report_reader *reader, const struct dump_set_recording *recording,
-		   const char *why)
+		   enum log_level level, const char *why)
 {
 	reader->report.refused += recording->count;
 	/* One file can have many. */
 	if (reader->unusable++ < UNUSABLE_TOLD)
-		log_error("%s: %s", recording->files[0].path, why);
+		log_message(level, "%s: %s", recording->files[0].path, why);
 	else if (reader->unusable == UNUSABLE_TOLD + 1)
-		log_error("there are more recordings that cannot be used");
+		log_message(level, "there are more recordings that cannot be used");
 }
 
 /* Whether a time that is asked for rests on when the recording ends. */
@@ -415,11 +415,12 @@ static int go_on(void *context)
 }
 
 /* A recording of several that lacks one of the marks is left out. */
-static int find_marks(struct report_reader *reader, struct dump_set *set, size_t recording)
+static int find_marks(struct report_reader *reader, struct dump_set *set, size_t recording,
+		      struct string *why)
 {
-	struct report_marks marks = { .options = &reader->report.options,
-				      .go_on = go_on,
-				      .context = reader };
+	struct report_marks marks = {
+		.options = &reader->report.options, .go_on = go_on, .context = reader, .why = why
+	};
 	size_t count = 0;
 
 	if (reader->from.kind == REPORT_TIME_MARK)
@@ -454,7 +455,8 @@ static int read_whole(const struct report_reader *reader, struct report_reader *
 }
 
 /* When memory ran out, and when most was held. A recording of several without it is left out. */
-static int find_places(struct report_reader *reader, struct dump_set *set, size_t recording)
+static int find_places(struct report_reader *reader, struct dump_set *set, size_t recording,
+		       struct string *why)
 {
 	struct report_reader whole = { 0 };
 	const char *path = set->recordings[recording].files[0].path;
@@ -465,9 +467,10 @@ static int find_places(struct report_reader *reader, struct dump_set *set, size_
 	err = read_whole(reader, &whole, set, recording);
 	/* What cannot be used is told of when it is read for the report. */
 	if (!err && whole.report.count) {
-		err = report_places_set(&reader->from, whole.report.recordings[0], path);
+		err = report_places_set(&reader->from, whole.report.recordings[0], path, why);
 		if (!err)
-			err = report_places_set(&reader->until, whole.report.recordings[0], path);
+			err = report_places_set(&reader->until, whole.report.recordings[0], path,
+						why);
 	}
 	report_reader_fini(&whole);
 	return err;
@@ -502,6 +505,31 @@ static bool is_being_written(const struct dump_set_recording *recording)
 	return false;
 }
 
+/*
+ * Returns 0; -ECANCELED: this one of several recordings is left out, which is no error; or -errno,
+ * logged.
+ */
+static int find_times(struct report_reader *reader, struct dump_set *set, size_t recording)
+{
+	struct string why = { 0 };
+	int err = find_marks(reader, set, recording, &why);
+	bool others;
+
+	if (!err)
+		err = find_places(reader, set, recording, &why);
+	others = err == -ESRCH && has_others(set, recording);
+	if (err == -ESRCH && reader->unusable < UNUSABLE_TOLD)
+		log_message(others ? LOG_WARNING : LOG_ERROR, "%s: %.*s",
+			    set->recordings[recording].files[0].path, (int)why.length,
+			    why.length ? why.bytes : "");
+	string_fini(&why);
+	if (!others)
+		return err;
+	reader->without++;
+	refuse(reader, &set->recordings[recording], LOG_WARNING, "it is left out");
+	return -ECANCELED;
+}
+
 static int read_one(struct report_reader *reader, struct dump_set *set, size_t recording)
 {
 	struct report_run *run = run_new(reader);
@@ -513,11 +541,8 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 	if (!err && needs_end(reader))
 		err = dump_set_last(&set->recordings[recording], &run->last_ts_ns);
 	if (!err)
-		err = find_marks(reader, set, recording);
-	if (!err)
-		err = find_places(reader, set, recording);
-	if (err == -ESRCH && has_others(set, recording)) {
-		refuse(reader, &set->recordings[recording], "it is left out");
+		err = find_times(reader, set, recording);
+	if (err == -ECANCELED) {
 		run_free(run);
 		return 0;
 	}
@@ -530,7 +555,7 @@ static int read_one(struct report_reader *reader, struct dump_set *set, size_t r
 		why = replay_unusable(run->replay);
 	if (why) {
 		replay_close(run->replay, 0);
-		refuse(reader, &set->recordings[recording], why);
+		refuse(reader, &set->recordings[recording], LOG_ERROR, why);
 		run_free(run);
 		return 0;
 	}

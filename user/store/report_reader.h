@@ -31,6 +31,7 @@ struct report_reader {
 	struct report_run **runs; /* what the recordings of the report rest on */
 	size_t runs_count;
 	size_t unusable; /* recordings of which nothing can be said */
+	size_t without;  /* those of them that lack the mark or the moment that is asked for */
 	uint64_t bytes;  /* read so far */
 };
 

@@ -63,6 +63,36 @@ static void test_text(void **state)
 	diffs_done(&diffs);
 }
 
+/* The table of recordings names those that may have used CUDA, as a report does. */
+static void test_children_that_were_not_recorded(void **state)
+{
+	struct string md = { 0 }, json = { 0 };
+
+	(void)state;
+	diffs_begin(&diffs);
+	add_process(&diffs.a, 10, "train");
+	add_process(&diffs.b, 10, "train");
+	diffs.a.dump.forks = "10 1 13";
+	diffs.b.dump.forks = "10 2 11 12;9 1 14";
+	diffs_end(&diffs);
+	diff_md(&md, diffs.diff, TOP);
+	assert_true(has(&md,
+			"| nothing; whether at least 1 child, which was not recorded, used CUDA"
+			" is not known |"));
+	assert_true(has(&md, "| nothing; whether at least 3 children, which were not recorded, used"
+			     " CUDA is not known |"));
+	diff_json(&json, diffs.diff);
+	assert_true(json_check(json.bytes, json.length));
+	assert_true(has(&json, "\"untraced_forks\":[{\"pid\":10,\"children\":1,"
+			       "\"children_pids\":[13]}]"));
+	assert_true(has(&json, "\"untraced_forks\":[{\"pid\":10,\"children\":2,"
+			       "\"children_pids\":[11,12]},{\"pid\":9,\"children\":1,"
+			       "\"children_pids\":[14]}]"));
+	string_fini(&md);
+	string_fini(&json);
+	diffs_done(&diffs);
+}
+
 /* It has every row, every number in full, and nothing that is said of noise alone. */
 static void test_html(void **state)
 {
@@ -281,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_markdown),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_children_that_were_not_recorded),
 		cmocka_unit_test(test_html),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_nothing_is_good_only_if_nothing_is_missing),

@@ -101,29 +101,6 @@ static void cell_pair(struct walk *walk, const struct diff_pair *pair)
 
 /* ---- what is compared ------------------------------------------------------------------------ */
 
-static void draw_lost(struct walk *walk, const struct report_recording *recording)
-{
-	const uint64_t lost = report_lost(&recording->coverage);
-	const uint64_t missed = recording->coverage.missed_processes;
-	const uint64_t untraced = recording->coverage.untraced;
-
-	string_append_text(&walk->document->text,
-			   report_has_losses(recording) ? "something" : "nothing");
-	if (lost)
-		string_append_format(&walk->document->text, " (%s record%s)", REPORT_COUNT(lost),
-				     lost == 1 ? "" : "s");
-	if (report_is_inexact(recording))
-		string_append_text(&walk->document->text, "; what is live is not exact");
-	if (missed)
-		string_append_format(&walk->document->text, "; at least %s process%s",
-				     REPORT_COUNT(missed), missed == 1 ? "" : "es");
-	if (untraced)
-		string_append_format(&walk->document->text,
-				     "; at least %s descendant%s not recorded",
-				     REPORT_COUNT(untraced), untraced == 1 ? "" : "s");
-	document_cell(walk->document);
-}
-
 static void draw_recording(struct walk *walk, const struct report_recording *recording,
 			   const char *name)
 {
@@ -143,7 +120,8 @@ static void draw_recording(struct walk *walk, const struct report_recording *rec
 	document_cell(walk->document);
 	cell_value(walk, FINDING_NS, report_end_ns(recording) - begin_ns);
 	cell_value(walk, FINDING_COUNT, coverage->account.calls);
-	draw_lost(walk, recording);
+	diff_notes_append_lost(&walk->document->text, recording);
+	document_cell(walk->document);
 	document_row_end(walk->document);
 }
 

@@ -72,6 +72,7 @@ static void put_recording(struct json *json, const struct report_recording *reco
 	json_put_bool(json, "live_is_exact", !report_is_inexact(recording));
 	json_put_if(json, "missed_processes", coverage->missed_known, coverage->missed_processes);
 	json_put_if(json, "untraced_descendants", coverage->untraced_known, coverage->untraced);
+	json_untraced_forks(json, coverage->forks_known ? &coverage->forks : NULL);
 	json_close(json, '}');
 }
 

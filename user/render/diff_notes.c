@@ -236,3 +236,32 @@ void diff_notes_append_times(struct string *out, const struct diff *diff)
 		before = "; ";
 	}
 }
+
+/* ---- losses ---------------------------------------------------------------------------------- */
+
+void diff_notes_append_lost(struct string *out, const struct report_recording *recording)
+{
+	const uint64_t lost = report_lost(&recording->coverage);
+	const uint64_t missed = recording->coverage.missed_processes;
+	const uint64_t untraced = recording->coverage.untraced;
+	const uint64_t forks = untraced_forks_sum(&recording->coverage.forks);
+
+	string_append_text(out, report_has_losses(recording) ? "something" : "nothing");
+	if (lost)
+		string_append_format(out, " (%s record%s)", REPORT_COUNT(lost),
+				     lost == 1 ? "" : "s");
+	if (report_is_inexact(recording))
+		string_append_text(out, "; what is live is not exact");
+	if (missed)
+		string_append_format(out, "; at least %s process%s", REPORT_COUNT(missed),
+				     missed == 1 ? "" : "es");
+	if (untraced)
+		string_append_format(out, "; at least %s descendant%s not recorded",
+				     REPORT_COUNT(untraced), untraced == 1 ? "" : "s");
+	if (forks)
+		string_append_format(out,
+				     "; whether at least %s child%s, which %s not recorded, used"
+				     " CUDA is not known",
+				     REPORT_COUNT(forks), forks == 1 ? "" : "ren",
+				     forks == 1 ? "was" : "were");
+}

@@ -43,4 +43,7 @@ void diff_notes_append_programs(struct string *out, const struct diff *diff);
  */
 void diff_notes_append_times(struct string *out, const struct diff *diff);
 
+/* "nothing", or what of a recording was lost, and what is not known to be in it. */
+void diff_notes_append_lost(struct string *out, const struct report_recording *recording);
+
 #endif /* MEMSCOPE_RENDER_DIFF_NOTES_H */

@@ -78,6 +78,7 @@ static void fill_usage(struct top_device *device, const struct usage_totals *tot
 {
 	const size_t place = usage - totals->devices;
 
+	device->row = place;
 	memcpy(device->name, usage->identity.name, sizeof(device->name));
 	device->ordinal = usage->ordinal;
 	device->pid = usage_device_number_is_unique(totals, place) ? 0 : usage->pid;
@@ -186,11 +187,12 @@ static size_t list_nvml(const struct state *state, struct top_device *devices, s
 			++*left_out;
 			continue;
 		}
-		devices[count] = (struct top_device){ .ordinal = -1 };
+		devices[count] = (struct top_device){ .ordinal = -1, .row = SIZE_MAX };
 		if (usage || alone->usage)
 			fill_usage(&devices[count], state->usage,
 				   alone->usage ? alone->usage : usage);
 		if (alone->usage) {
+			devices[count].is_only = true;
 			devices[count].live_bytes = alone->live_bytes;
 			devices[count].inferred_bytes = alone->inferred_bytes;
 		}

@@ -32,6 +32,10 @@ struct top_device {
 	uint32_t pid;        /* of that process, if another one means another device by it; or 0 */
 	uint64_t live_bytes; /* on it */
 	uint64_t inferred_bytes; /* of that, in contexts not seen: it is the only device */
+	size_t row;            /* of state->usage; SIZE_MAX: no process has said that it uses it */
+	bool is_only;          /* all other rows of that are the same device */
+	bool chosen;           /* top_chosen.h: something of the chosen processes is on it */
+	uint64_t chosen_bytes; /* of what is live, theirs */
 	bool total_known;
 	uint64_t total_bytes;
 	bool nvml_known; /* what follows is what NVML said at `nvml_ns` (CLOCK_MONOTONIC) */

@@ -6,6 +6,7 @@
 #include "render/field.h"
 #include "render/report_words.h"
 #include "top/top_bar.h"
+#include "top/top_chosen.h"
 #include "top/top_devices.h"
 #include "top/top_list.h"
 #include "top/top_pages.h"
@@ -66,6 +67,8 @@ static void append_numbers(struct string *out, const struct top_device *device, 
 	const uint64_t *parts = device->parts;
 
 	append_amount(out, device->live_bytes, "live");
+	if (wide && device->chosen)
+		append_amount(out, device->chosen_bytes, "of these");
 	if (wide && device->nvml_known) {
 		append_amount(out, parts[TOP_OF_TRACED], "more");
 		append_amount(out, parts[TOP_OF_OTHERS], "others");
@@ -104,21 +107,28 @@ static void draw_device(struct top_lines *lines, size_t at, const struct top_dev
 }
 
 /* Returns how many lines they take, at most a quarter of the screen. */
-static size_t draw_devices(struct top_lines *lines, size_t from, const struct state *state)
+static size_t draw_devices(struct top_lines *lines, size_t from, const struct top *top)
 {
 	struct top_device devices[DEVICES_MOST];
-	size_t left_out, most = lines->height / 4, i;
-	size_t count = top_devices_list(state, devices, DEVICES_MOST, &left_out);
+	size_t left_out, others, most = lines->height / 4, i;
+	size_t count = top_devices_list(top->sink.state, devices, DEVICES_MOST, &left_out);
+	struct string *line;
 
-	if (count > most || left_out) {
-		left_out += count - (count > most ? most - 1 : count);
-		count = count > most ? most - 1 : count;
+	count = top_chosen_devices(top, devices, count, &others);
+	most -= count > most || left_out || others;
+	if (count > most) {
+		left_out += count - most;
+		count = most;
 	}
 	for (i = 0; i < count; i++)
 		draw_device(lines, from + i, &devices[i]);
-	if (!left_out)
+	if (!left_out && !others)
 		return count;
-	string_append_format(&lines->lines[from + count], "%zu more devices", left_out);
+	line = &lines->lines[from + count];
+	if (left_out)
+		string_append_format(line, "%zu more devices%s", left_out, others ? "; " : "");
+	if (others)
+		top_words_others(line, others);
 	return count + 1;
 }
 
@@ -176,7 +186,7 @@ void top_screen_draw(struct top_lines *lines, struct top_view *view, const struc
 	}
 	draw_title(lines, view, top, status);
 	if (view->page == TOP_PAGE_LIST)
-		from += draw_devices(lines, from, top->sink.state);
+		from += draw_devices(lines, from, top);
 	draw_body(lines, from, view, top, status);
 	draw_bottom(lines, view, message);
 }

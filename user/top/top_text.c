@@ -5,6 +5,7 @@
 #include "render/identity_words.h"
 #include "render/process_cells.h"
 #include "render/report_words.h"
+#include "top/top_chosen.h"
 #include "top/top_detail.h"
 #include "top/top_devices.h"
 
@@ -23,7 +24,7 @@ static void append_title(struct document *document, const struct top *top,
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static void append_device(struct document *document, const struct top_device *device)
+static void append_device(struct document *document, const struct top_device *device, bool chosen)
 {
 	const uint64_t *parts = device->parts;
 	const bool known = device->nvml_known, divided = top_device_is_divided(device);
@@ -35,6 +36,8 @@ static void append_device(struct document *document, const struct top_device *de
 	document_cell_size(document, device->total_known, device->total_bytes);
 	document_cell_size(document, divided, device->used_bytes);
 	document_cell_size(document, true, device->live_bytes);
+	if (chosen)
+		document_cell_size(document, true, device->chosen_bytes);
 	document_cell_size(document, known, parts[TOP_OF_TRACED]);
 	document_cell_size(document, known && device->processes_known, parts[TOP_OF_OTHERS]);
 	document_cell_size(document, known && device->processes_known, parts[TOP_OF_NONE]);
@@ -62,32 +65,51 @@ static void say_unknown(struct document *document, const struct top_device *devi
 	}
 }
 
-void top_text_devices(struct document *document, const struct state *state)
-{
-	static const struct document_column columns[] = {
-		{ "Device", DOCUMENT_TEXT },
-		{ "Memory", DOCUMENT_NUMBER },
-		{ "In use", DOCUMENT_NUMBER },
-		{ "Live", DOCUMENT_NUMBER },
-		{ "More of traced processes", DOCUMENT_NUMBER },
-		{ "Of others", DOCUMENT_NUMBER },
-		{ "Of no process", DOCUMENT_NUMBER },
-		{ "Free", DOCUMENT_NUMBER },
-		{ 0 },
-	};
-	struct top_device devices[DEVICES_MOST];
-	size_t left_out, count = top_devices_list(state, devices, DEVICES_MOST, &left_out), i;
+/* clang-format off */
+#define BEFORE_CHOSEN \
+	{ "Device", DOCUMENT_TEXT }, { "Memory", DOCUMENT_NUMBER }, { "In use", DOCUMENT_NUMBER }, \
+	{ "Live", DOCUMENT_NUMBER }
+#define BEHIND_CHOSEN \
+	{ "More of traced processes", DOCUMENT_NUMBER }, { "Of others", DOCUMENT_NUMBER }, \
+	{ "Of no process", DOCUMENT_NUMBER }, { "Free", DOCUMENT_NUMBER }, { 0 }
+/* clang-format on */
 
-	document_table(document, "devices", "Devices", columns);
+static void append_table(struct document *document, const struct top_device *devices, size_t count,
+			 bool chosen)
+{
+	static const struct document_column columns[] = { BEFORE_CHOSEN, BEHIND_CHOSEN };
+	static const struct document_column with_chosen[] = {
+		BEFORE_CHOSEN,
+		{ "Of these", DOCUMENT_NUMBER },
+		BEHIND_CHOSEN,
+	};
+	size_t i;
+
+	document_table(document, "devices", "Devices", chosen ? with_chosen : columns);
 	for (i = 0; i < count; i++)
-		append_device(document, &devices[i]);
+		append_device(document, &devices[i], chosen);
 	document_table_end(document);
 	for (i = 0; i < count; i++)
 		say_unknown(document, &devices[i]);
-	if (!left_out)
-		return;
-	string_append_format(&document->text, "%zu more devices are not shown.", left_out);
-	document_paragraph(document);
+}
+
+static void append_devices(struct document *document, const struct top *top)
+{
+	struct top_device devices[DEVICES_MOST];
+	size_t left_out, others,
+		count = top_devices_list(top->sink.state, devices, DEVICES_MOST, &left_out);
+
+	count = top_chosen_devices(top, devices, count, &others);
+	append_table(document, devices, count, top_chosen_is_known(top));
+	if (others) {
+		top_words_others(&document->text, others);
+		string_append_char(&document->text, '.');
+		document_paragraph(document);
+	}
+	if (left_out) {
+		string_append_format(&document->text, "%zu more devices are not shown.", left_out);
+		document_paragraph(document);
+	}
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -178,7 +200,7 @@ void top_text_append(struct document *document, const struct top *top,
 		     const struct top_status *status)
 {
 	append_title(document, top, status);
-	top_text_devices(document, top->sink.state);
+	append_devices(document, top);
 	append_rows(document, top, status);
 	if (!top->rows_count) {
 		top_words_empty(&document->text, top, status);

@@ -13,7 +13,4 @@
 void top_text_append(struct document *document, const struct top *top,
 		     const struct top_status *status);
 
-/* The table of devices alone. */
-void top_text_devices(struct document *document, const struct state *state);
-
 #endif /* MEMSCOPE_TOP_TOP_TEXT_H */

@@ -134,6 +134,13 @@ void top_words_device(struct string *out, const struct top_device *device)
 	}
 }
 
+void top_words_others(struct string *out, size_t devices)
+{
+	string_append_count(out, devices, "device", "devices");
+	string_append_format(out, " %s nothing of these processes, as far as was seen",
+			     devices == 1 ? "has" : "have");
+}
+
 /* Of the device of which they are oldest. Where NVML has none, there is nothing to be old. */
 static void append_nvml_age(struct string *out, const struct top *top,
 			    const struct top_status *status)

@@ -58,6 +58,9 @@ void top_words_device(struct string *out, const struct top_device *device);
 /* "3 processes, 1.50 GiB live on devices, 2 ended, 12 events lost": the whole. */
 void top_words_status(struct string *out, const struct top *top, const struct top_status *status);
 
+/* "2 devices have nothing of these processes, as far as was seen" */
+void top_words_others(struct string *out, size_t devices);
+
 const char *top_words_part(enum top_part part);
 
 #endif /* MEMSCOPE_TOP_TOP_WORDS_H */

@@ -9,7 +9,7 @@ load helpers
 	"$MEMSCOPE" check > out.txt
 	grep -q "Tracing works here." out.txt
 	local name
-	for name in CAP_BPF pid_namespace btf ring_buffer task_storage attach_cookie uprobe_session uprobe_multi \
+	for name in CAP_BPF CAP_LEASE pid_namespace btf ring_buffer task_storage attach_cookie uprobe_session uprobe_multi \
 		uprobe_single uprobe_nops map_files mmap_events open_files programs; do
 		grep -qE "^  (ok|missing) +$name " out.txt
 	done
@@ -25,6 +25,18 @@ load helpers
 	grep -A3 "missing uprobe_session" out.txt | tr -s ' \n' ' ' |
 		grep -q "Without it: uprobe_multi is used"
 	grep -q "Probes are attached by $left." out.txt
+}
+
+@test "a privilege that tracing does without: what is lost" {
+	setpriv --inh-caps=-lease --bounding-set=-lease "$MEMSCOPE" check > out.txt
+	assert_equal "$(head -n 1 out.txt)" "Tracing works here."
+	grep -A6 "^  missing CAP_LEASE " out.txt | tr -s ' \n' ' ' |
+		grep -q "Operation not permitted. Without it: probes are put into each process"
+	# The features are tried nevertheless.
+	grep -q "^  ok *programs " out.txt
+	setpriv --inh-caps=-lease --bounding-set=-lease "$MEMSCOPE" check --json |
+		jq -e '.able and ([.privileges[] | select(.available | not) | [.name, .required]] == [["CAP_LEASE", false]])'
+	setpriv --inh-caps=-lease --bounding-set=-lease "$MEMSCOPE" trace -- true
 }
 
 @test "a required feature that is missing: exit code 4" {

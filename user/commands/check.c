@@ -77,8 +77,8 @@ static void check_privileges(struct check *check, struct check_item *items)
 		items[i] = (struct check_item){
 			.name = privileges[i].name,
 			.what = privileges[i].what,
-			.without = "nothing can be traced",
-			.required = true,
+			.without = privileges[i].without,
+			.required = privileges[i].required,
 			.err = privilege_held(&privileges[i]) ? 0 : -EPERM,
 		};
 	check->privileges = items;
@@ -90,7 +90,7 @@ static bool is_privileged(const struct check *check)
 	size_t i;
 
 	for (i = 0; i < check->privileges_count; i++)
-		if (check->privileges[i].err)
+		if (check->privileges[i].err && check->privileges[i].required)
 			return false;
 	return true;
 }

@@ -15,7 +15,7 @@ static int require_privileges(const char *otherwise)
 	size_t i, length = 0;
 
 	for (i = 0; i < privileges_count; i++)
-		if (!privilege_held(&privileges[i]))
+		if (privileges[i].required && !privilege_held(&privileges[i]))
 			length += snprintf(missing + length, sizeof(missing) - length, "%s%s",
 					   length ? ", " : "", privileges[i].name);
 	if (!length)

@@ -6,13 +6,42 @@
 
 #include "host/proc.h"
 
+static const char nothing[] = "nothing can be traced";
+
 const struct privilege privileges[] = {
-	{ "CAP_BPF", "loading BPF programs", CAP_BPF, CAP_SYS_ADMIN },
-	{ "CAP_PERFMON", "attaching them to other processes", CAP_PERFMON, CAP_SYS_ADMIN },
-	{ "CAP_SYS_PTRACE", "reading what other users' processes have mapped", CAP_SYS_PTRACE,
-	  CAP_SYS_PTRACE },
-	{ "CAP_DAC_READ_SEARCH", "opening the libraries of other users' processes",
-	  CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE },
+	{ .name = "CAP_BPF",
+	  .what = "loading BPF programs",
+	  .without = nothing,
+	  .required = true,
+	  .capability = CAP_BPF,
+	  .stands_in = CAP_SYS_ADMIN },
+	{ .name = "CAP_PERFMON",
+	  .what = "attaching them to other processes",
+	  .without = nothing,
+	  .required = true,
+	  .capability = CAP_PERFMON,
+	  .stands_in = CAP_SYS_ADMIN },
+	{ .name = "CAP_SYS_PTRACE",
+	  .what = "reading what other users' processes have mapped",
+	  .without = nothing,
+	  .required = true,
+	  .capability = CAP_SYS_PTRACE,
+	  .stands_in = CAP_SYS_PTRACE },
+	{ .name = "CAP_DAC_READ_SEARCH",
+	  .what = "opening the libraries of other users' processes",
+	  .without = nothing,
+	  .required = true,
+	  .capability = CAP_DAC_READ_SEARCH,
+	  .stands_in = CAP_DAC_OVERRIDE },
+	/* fcntl(2), F_SETLEASE: of one's own files, a lease takes no capability. */
+	{ .name = "CAP_LEASE",
+	  .what = "noticing that a program wants to write to a library with probes (agent, -a, -f, "
+		  "--cgroup), if the library is another user's",
+	  .without = "probes are put into each process, a moment after it has begun to use the "
+		     "library, and not into the library: its first calls can be missed, and then "
+		     "its account is not exact",
+	  .capability = CAP_LEASE,
+	  .stands_in = CAP_LEASE },
 };
 
 const size_t privileges_count = sizeof(privileges) / sizeof(*privileges);

@@ -234,7 +234,7 @@ static bool lacks_privileges(const struct check *check)
 	size_t i;
 
 	for (i = 0; i < check->privileges_count; i++)
-		if (check->privileges[i].err)
+		if (check->privileges[i].err && check->privileges[i].required)
 			return true;
 	return false;
 }

@@ -568,6 +568,11 @@ device_has() {
 	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_waiting{.*} 1$"'
 	ask /metrics > metrics.txt
 	[ "$(series memscope_agent_bundles_total 'result="failed"')" -ge 1 ]
+	# The same is said once, however often it is tried, and again if it is asked for.
+	wait_for 'ask /metrics | grep -qE "^memscope_agent_bundles_total\{.*result=\"failed\"\} ([2-9]|[1-9][0-9]+)$"'
+	assert_equal "$(grep -c "cannot write the bundle: No space left on device; it is tried again and again$" agent.err)" 1
+	kill -USR1 "$OTHER_PID"
+	wait_for '[ "$(grep -c "cannot write the bundle: No space left on device" agent.err)" = 2 ]'
 	rm small/full
 	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_total{.*result=\"written\"} 2$"'
 	wait_for 'ask /metrics | grep -q "^memscope_agent_bundles_waiting{.*} 0$"'

@@ -83,11 +83,12 @@ static int write_at(const struct bundle *bundle, struct string *name, uint64_t *
 		err = write_draft(bundle, &draft, name, bytes);
 		draft_close(&draft);
 	}
-	if (err)
-		log_error("%s: cannot write the bundle: %s",
+	if (err && err != bundle->said)
+		log_error("%s: cannot write the bundle: %s%s",
 			  name->length ? name->bytes : bundle->path,
 			  err == -ENODATA ? "nothing could be written into the ring" :
-					    place_error(err));
+					    place_error(err),
+			  bundle->again ? "; it is tried again and again" : "");
 	return err;
 }
 

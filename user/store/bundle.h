@@ -6,6 +6,7 @@
 #ifndef MEMSCOPE_STORE_BUNDLE_H
 #define MEMSCOPE_STORE_BUNDLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/string.h"
@@ -22,11 +23,14 @@ struct bundle {
 	struct dump_writer *writer;
 	const struct properties *end;
 	uint64_t now_ns;
+
+	bool again; /* it is tried again if it cannot be written */
+	int said;   /* why another one could not, which is not logged twice: -errno; 0: nothing */
 };
 
 /*
  * Writes it. Nothing is overwritten. Returns 0, with its name (and a byte 0) in `*name` and its
- * size in `*bytes`; or -errno, logged: -ENODATA if the ring is empty.
+ * size in `*bytes`; or -errno, logged unless it is `said`: -ENODATA if the ring is empty.
  */
 int bundle_write(const struct bundle *bundle, struct string *name, uint64_t *bytes);
 

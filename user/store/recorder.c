@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -316,7 +315,7 @@ static void flush(struct recorder *recorder, uint64_t now_ns)
 
 /* ---- bundles --------------------------------------------------------------------------------- */
 
-static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint64_t now_ns)
+static int write_bundle(struct recorder *recorder, int which, uint64_t now_ns, bool again)
 {
 	const char *reason = triggers_reason(which);
 	struct properties end = { 0 };
@@ -326,6 +325,7 @@ static int write_bundle(struct recorder *recorder, enum trigger_kind which, uint
 		.host = recorder->options.host,
 		.writer = recorder->writer,
 		.now_ns = now_ns,
+		.again = again,
 	};
 	int err;
 
@@ -350,7 +350,7 @@ static void write_bundles(struct recorder *recorder, uint64_t now_ns, bool now_o
 			continue;
 		flush_sums(recorder, now_ns);
 		flush(recorder, now_ns);
-		write_bundle(recorder, which, now_ns);
+		write_bundle(recorder, which, now_ns, !now_or_never);
 	}
 }
 
@@ -518,7 +518,7 @@ static int end_ring(struct recorder *recorder, uint64_t now_ns)
 
 	if (triggers_asked(&recorder->triggers, TRIGGER_EXIT) ||
 	    (!recorder->triggers.asked && !recorder->options.ring_directory))
-		err = write_bundle(recorder, TRIGGER_EXIT, now_ns);
+		err = write_bundle(recorder, TRIGGER_EXIT, now_ns, false);
 	if (!err && triggers_missing(&recorder->triggers))
 		err = -EIO;
 	recorder->is_over = !err && !recorder->options.ring_directory;

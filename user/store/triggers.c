@@ -85,8 +85,10 @@ int triggers_check_names(const struct triggers *triggers, const char *path)
 void triggers_pull(struct triggers *triggers, enum trigger_kind which, bool at_once)
 {
 	triggers->kinds[which].pulled = true;
-	if (at_once)
-		triggers->kinds[which].not_before_ns = 0;
+	if (!at_once)
+		return;
+	triggers->kinds[which].not_before_ns = 0;
+	triggers->said = 0; /* who asks for one is told if there is still no room */
 }
 
 /* How many bundles were written in the last hour: of one process, or (0) of all. */
@@ -320,8 +322,10 @@ int triggers_write(struct triggers *triggers, enum trigger_kind which, struct bu
 
 	bundle->suffix = triggers->asked ? names[which] : NULL;
 	bundle->number = which == TRIGGER_EXIT ? 0 : trigger->written + 1;
+	bundle->said = triggers->said;
 	err = bundle_write(bundle, &name, &bytes);
 	triggers->failed += err != 0;
+	triggers->said = err;
 	if (err)
 		note_unwritten(trigger, bundle->now_ns);
 	else

@@ -55,6 +55,7 @@ struct triggers {
 	struct string bundle; /* the last one's name, with a byte 0 */
 	uint64_t left_out;    /* there were too many of that kind already */
 	uint64_t failed;      /* attempts to write one */
+	int said;             /* -errno: why they failed since one was written; 0: none has */
 	uint32_t most_asked;  /* bundles of TRIGGER_SIGNAL; 0: five */
 
 	/* For TRIGGER_OOM: */

@@ -216,3 +216,45 @@ asked_between() {
 	agent_stop
 	puppet_end
 }
+
+@test "what was called before an answer is asked for is in it" {
+	agent_start --allow "comm=agent-asked"
+	named_puppet agent-asked
+	# Who asks at once: the agent reads what has happened by itself only now and then.
+	/usr/bin/python3 - query "$PUPPET_PID" <<-'PYTHON'
+		import http.client, json, os, socket, sys, time
+
+		def puppet(what):
+		    os.write(8, what + b"\n")
+		    assert os.read(9, 3) == b"ok\n", what
+
+		def ask(path):
+		    connection = http.client.HTTPConnection("localhost")
+		    connection.sock = socket.socket(socket.AF_UNIX)
+		    connection.sock.connect(sys.argv[1])
+		    connection.request("GET", path)
+		    return connection.getresponse().read()
+
+		held = allocs = 0
+		for turn in range(4):
+		    time.sleep(1.1) # no answer from before is as it is asked for now
+		    puppet(b"alloc 1000")
+		    held, allocs = held + 1000, allocs + 1
+		    space, = json.loads(ask("/api/v1/processes/" + sys.argv[2]))["process"]["spaces"]
+		    assert space["live_bytes"] == held, (turn, space, held)
+		    puppet(b"alloc 3000")
+		    held, allocs = held + 3000, allocs + 1
+		    process, = json.loads(ask("/api/v1/who"))["processes"]
+		    assert process["device_bytes"] == held, (turn, process, held)
+		    puppet(b"churn 10")
+		    allocs += 10
+		    count, = [line.split()[-1] for line in ask("/metrics").decode().split("\n")
+		              if line.startswith("memscope_allocations_total{")]
+		    assert float(count) == allocs, (turn, count, allocs)
+	PYTHON
+	# That it has ended, too.
+	fresh
+	puppet_end
+	assert_equal "$(ask /api/v1/who | jq '.processes | length')" 0
+	agent_stop
+}

@@ -84,6 +84,12 @@ void live_end(struct live *live);
 /* What the capture waits with: others may add sources to it before live_run(). */
 struct loop *live_loop(const struct live *live);
 
+/*
+ * Feeds what has happened so far, unless it is held up by a record that is still being written.
+ * From the loop, and not from within `feed`, `flush`.
+ */
+void live_drain(struct live *live);
+
 /* ---- costing less: from the loop ---- */
 
 /*

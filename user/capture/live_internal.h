@@ -181,8 +181,7 @@ int live_watch_exit(struct live *live, struct target *target);
 /* Launches that were counted; returns what the feed did. */
 int live_feed_counted(void *context, void *record, size_t length);
 
-/* Hands over everything that has happened so far; live_drain(): unless it is held up. */
-void live_drain(struct live *live);
+/* As live_drain(), which hands over what has happened unless it is held up; but waits for that. */
 void live_drain_all(struct live *live);
 
 /*

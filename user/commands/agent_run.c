@@ -116,6 +116,9 @@ static void prepare(void *context, const struct channel_question *question)
 	struct books_late late;
 	size_t i;
 
+	/* Whoever has called and then asks finds the call in the answer. */
+	if (run->running)
+		live_drain(run->live);
 	note_outside(run);
 	own->inexact = books_inexact(run->books, &late);
 	own->ready = run->running && !own->inexact;

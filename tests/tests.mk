@@ -8,7 +8,7 @@
 PURE_ROOMS := base event ledger analysis timeline report
 SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) history host render elf store export symbols top)) user/pipeline.c \
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library attach/plain_files attach/jump_targets attach/kept_functions attach/wanted_names attach/marker_rows \
-	attach/who_layout file_cache file_makers stacks/stack_ids stacks/frame_ids targets/policy records/identity_record records/whos records/merge records/ring records/cpu_slots) \
+	attach/who_layout file_cache file_makers stacks/stack_ids stacks/frame_ids targets/policy targets/known_libraries records/identity_record records/whos records/merge records/ring records/cpu_slots) \
 	$(patsubst %,user/agent/%.c,request listener channel notify http_clients bundles costs governor history_sampler history_events history_names history_used held_sum \
 	push_target push_protocol push_queue push_file push_client push_body keeper broker web_config web_yaml web_auth web_tls thresholds books nvml_watch who_json http_answers http_audit http_library)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o

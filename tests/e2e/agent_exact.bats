@@ -123,27 +123,49 @@ counted() {
 		[.comm, .unknown.abandoned_calls]] | sort' report.json)" '[["agent-leaver",1],["agent-other",0]]'
 }
 
+# Copies of the libraries that no loader finds by itself, and a program that uses them, of a name of its own.
+late_files() {
+	[ "$(stat -fc %T "$PWD")" != overlayfs ] || skip "the driver is on overlayfs"
+	cp -rL "$LD_LIBRARY_PATH" new-copies
+	cp "$WORKLOADS/puppet" "late-$$"
+	LATE_PIDS=
+}
+
+# Starts it, which allocates 1000 bytes, while the agent stands still, and reads more from FIFO $1.
+late_start() {
+	[ -p "$1" ] || mkfifo "$1"
+	LD_LIBRARY_PATH=$PWD/new-copies "./late-$$" < "$1" > "out.$1" 3>&- 6>&- 7>&- &
+	LATE_PIDS+=" $!"
+}
+
+# All that were started do this, and the agent goes on.
+late_allocate() {
+	printf '%s\n' load init 'alloc 1000' | tee "${@:2}" > "$1"
+	wait_for '[ "$(cat out.* | grep -c "^ok$")" = '"$(($# * 3))"' ]'
+	kill -CONT "$OTHER_PID"
+}
+
+late_end() {
+	exec 6>&- 7>&-
+	# shellcheck disable=SC2086 # several
+	wait $LATE_PIDS || true
+	LATE_PIDS=
+	rm -f out.*
+}
+
 @test "its log says of a file which process it was the first to come late to" {
 	local pids
 
-	[ "$(stat -fc %T "$PWD")" != overlayfs ] || skip "the driver is on overlayfs"
+	late_files
 	agent_start --allow "comm=late-$$" # and not of other tests beside this one
-	cp -rL "$LD_LIBRARY_PATH" new-copies
-	cp "$WORKLOADS/puppet" "late-$$"
-	mkfifo in.1 in.2
 	kill -STOP "$OTHER_PID"
-	LD_LIBRARY_PATH=$PWD/new-copies "./late-$$" < in.1 > out.1 3>&- 6>&- 7>&- &
-	pids=$!
-	LD_LIBRARY_PATH=$PWD/new-copies "./late-$$" < in.2 > out.2 3>&- 6>&- 7>&- &
-	pids+=" $!"
+	late_start in.1
+	late_start in.2
 	exec 6> in.1 7> in.2
-	printf '%s\n' load init 'alloc 1000' | tee /dev/fd/7 >&6
-	wait_for '[ "$(cat out.1 out.2 | grep -c "^ok$")" = 6 ]'
-	kill -CONT "$OTHER_PID"
+	late_allocate /dev/fd/6 /dev/fd/7
 	wait_for 'ask /ready | grep -q "^ready: 2 processes were attached to after they had loaded CUDA, and may hold more than was seen"'
-	exec 6>&- 7>&-
-	# shellcheck disable=SC2086 # two
-	wait $pids || true
+	pids=$LATE_PIDS
+	late_end
 	# The next one is as it says.
 	LD_LIBRARY_PATH=$PWD/new-copies puppet_as "late-$$"
 	puppet alloc 3000
@@ -152,8 +174,29 @@ counted() {
 	puppet_end
 	agent_stop
 	assert_equal "$(grep -c ' before this file had probes: ' agent.err)" 1
+	pids=${pids# }
 	grep -qE "process (${pids/ /|}) \(late-$$\) had loaded $PWD/new-copies/libcuda.so.1 before this file had probes: what it held by then is not known; processes that begin from now on are seen from their first call$" \
 		agent.err
+}
+
+@test "a file that a process was late in is known after the next start" {
+	local exact=()
+
+	late_files
+	for _ in 1 2; do
+		agent_start --allow "comm=late-$$"
+		kill -STOP "$OTHER_PID"
+		late_start in.1
+		exec 6> in.1
+		late_allocate /dev/fd/6
+		wait_for 'ask /api/v1/who | jq -e ".processes[] | select(.pid == $LATE_PIDS)" > process.json'
+		exact+=("$(jq .exact process.json)")
+		late_end
+		agent_stop
+		rm -f query
+	done
+	assert_equal "${exact[*]}" "false true"
+	assert_equal "$(cat state/known-libraries)" "$PWD/new-copies/libcuda.so.1"
 }
 
 @test "when NVML said its numbers is told, also when it says no more" {

@@ -55,6 +55,8 @@ struct live_options {
 	uint32_t stack_kinds;      /* bit set of enum ms_frame_kind: of which kinds they are */
 	uint64_t table_bytes;      /* that the tables for that may take in the kernel */
 	const char *table_cache;   /* the directory where they are kept; NULL: nowhere */
+	/* A file in which they are kept (capture/targets/known_libraries.h); NULL: they are not. */
+	const char *known_libraries;
 	uint64_t ring_bytes; /* of each of the two large rings; rounded up to a power of two */
 
 	/* Records, and the end of a batch of them. Non-zero ends the capture. */

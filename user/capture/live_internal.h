@@ -328,6 +328,9 @@ int live_announce_targets(struct live *live);
 int live_take(void *context, void *record, size_t length);
 /* ---- live_late.c ---- */
 
+/* Probes what processes would map, which may be about to, as far as that can be foreseen. */
+void live_expect(struct live *live);
+
 /*
  * A target that had mapped a driver before that got its probes, which was after `since_ns`, is
  * announced once more, as one that may hold more than was seen. `began_ns`: when attaching to it

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Processes that had mapped the driver before it had probes: what they held by then is not known.
- * What is said of them, and to whom.
+ * How that is avoided with an open scope, and what is said of those with which it was not.
  */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/attach/file_probes.h"
 #include "capture/live_internal.h"
+#include "capture/targets/known_libraries.h"
 #include "capture/targets/scope.h"
+
+void live_expect(struct live *live)
+{
+	/* What this program would load itself: others may be about to. */
+	targets_expect(&live->targets, getpid());
+	/* The same outside of the container that it is in, perhaps. */
+	targets_expect(&live->targets, 1);
+	if (live->options.known_libraries && live->targets.file_probes)
+		known_libraries_each(live->options.known_libraries, targets_expect_file,
+				     &live->targets);
+}
 
 /* With an open scope most are started elsewhere, where no environment of ours comes to. */
 static bool may_have_our_environment(const struct live *live, const struct target *target)
@@ -74,6 +90,24 @@ static bool is_news(struct live *live, const struct library *library, bool in_al
 	return !said;
 }
 
+/* So that after the next start, the first process is seen from its first call, too. */
+static void keep(const struct live *live, const struct library *library)
+{
+	const char *list = live->options.known_libraries;
+	const int err =
+		list ? known_libraries_add(list, library->path, library->dev, library->inode) : 0;
+
+	if (!err)
+		return;
+	if (err == -ESTALE || err == -ENOENT)
+		log_debug("%s is in another mount namespace: it is not kept for the next start",
+			  library->path);
+	else
+		log_warning("%s: cannot note that processes use %s: %s; after the next start, the"
+			    " first of them may be attached to late again",
+			    list, library->path, strerror(-err));
+}
+
 void live_say_late(struct live *live, const struct target *target)
 {
 	const struct library *library = target->late_in;
@@ -85,6 +119,8 @@ void live_say_late(struct live *live, const struct target *target)
 	in_all = file_probes_find(live->targets.file_probes, library);
 	if (!is_news(live, library, in_all))
 		return;
+	if (in_all)
+		keep(live, library);
 	log_info("process %d (%s) had loaded %s before this file had probes: what it held by then"
 		 " is not known; %s",
 		 target->pid, target->comm, library->path,

@@ -574,8 +574,7 @@ int live_open_scope(struct live *live)
 
 	live->options.scope.would_deny = would_deny;
 	live->options.scope.context = live;
-	/* What this program would load itself, to begin with: others may be about to. */
-	targets_expect(&live->targets, getpid());
+	live_expect(live);
 	err = scope_search(&live->options.scope, &live->targets, admit_first, live);
 	if (err)
 		log_error("cannot look for processes: %s", strerror(-err));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ struct run {
 	struct answers_source source;
 	struct losses losses;
 	struct string ring; /* its path, with a byte 0 */
+	char known_libraries[PATH_MAX];
 	uint64_t start_ns, end_ns;
 	int lock_fd;
 	const struct listener_address *opened[2];
@@ -423,6 +425,9 @@ static int open_capture(struct run *run)
 	options.scope.policy =
 		policy_is_set(&run->settings->policy) ? &run->settings->policy : NULL;
 	options.devices_ns = recording->nvml_ns;
+	if (snprintf(run->known_libraries, sizeof(run->known_libraries), "%s/known-libraries",
+		     run->settings->state_directory) < (int)sizeof(run->known_libraries))
+		options.known_libraries = run->known_libraries;
 	options.feed = feed;
 	options.flush = flush;
 	options.signalled = signalled;

@@ -314,7 +314,7 @@ void target_opened(struct target *target)
 			target->attachments[i].attached_ns = now_ns;
 }
 
-static int expect_file(int fd, const char *path, void *context)
+int targets_expect_file(int fd, const char *path, void *context)
 {
 	struct targets *targets = context;
 	const struct library *library;
@@ -327,7 +327,7 @@ static int expect_file(int fd, const char *path, void *context)
 void targets_expect(struct targets *targets, pid_t pid)
 {
 	if (targets->file_probes)
-		load_prediction_each(pid, NULL, expect_file, targets);
+		load_prediction_each(pid, NULL, targets_expect_file, targets);
 }
 
 static void note_markers(struct targets *targets, const struct library *library)

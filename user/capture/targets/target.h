@@ -159,6 +159,9 @@ void target_warn_trapped(const struct target *target, int status);
 /* Probes, in all processes, the files that this one would load: another may do so at any time. */
 void targets_expect(struct targets *targets, pid_t pid);
 
+/* The same of one file; `context`: the targets. */
+int targets_expect_file(int fd, const char *path, void *context);
+
 /* Where its `asks` are. */
 struct target_asks_site target_asks_site(const struct targets *targets,
 					 const struct target *target);

@@ -10,7 +10,7 @@ SAN_LAYERS := $(wildcard $(patsubst %,user/%/*.c,$(PURE_ROOMS) history host rend
 	$(patsubst %,user/capture/%.c,attach/detacher attach/exit_detach attach/helper attach/library attach/plain_files attach/jump_targets attach/kept_functions attach/wanted_names attach/marker_rows \
 	attach/who_layout file_cache file_makers stacks/stack_ids stacks/frame_ids targets/policy targets/known_libraries records/identity_record records/whos records/merge records/ring records/cpu_slots) \
 	$(patsubst %,user/agent/%.c,request listener channel notify http_clients bundles costs governor history_sampler history_events history_names history_used held_sum \
-	push_target push_protocol push_queue push_file push_client push_body keeper broker web_config web_yaml web_auth web_tls thresholds books nvml_watch who_json http_answers http_audit http_library)
+	push_target push_protocol push_queue push_file push_client push_body keeper broker web_config web_yaml web_auth web_tls thresholds books nvml_watch who_json limits_json http_answers http_audit http_library)
 SAN_OBJECTS := $(SAN_LAYERS:%.c=$(BUILD)/sanitized/%.o) $(BUILD)/html/assets.o
 SAN_LIBS := -l:libsqlite3.a -l:libz.a -l:libzstd.a -l:libsupc++.a -lm
 # What libFuzzer watches: which branches are taken, and, where bytes of the input are compared with

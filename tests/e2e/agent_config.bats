@@ -349,6 +349,19 @@ panel_shows() {
 	SERIES
 }
 
+@test "the dashboard shows what cgroups use, and may use" {
+	cat > series.txt <<-'SERIES'
+		memscope_cgroup_device_memory_used_bytes{hostname="a",instance="a:1",cgroup="/pods/one",region="r"} = 70+0x60
+		memscope_cgroup_device_memory_left_bytes{hostname="a",instance="a:1",cgroup="/pods/one",region="r"} = 20+0x60
+		memscope_cgroup_device_memory_used_bytes{hostname="a",instance="a:1",cgroup="/free",region="r"} = 5+0x60
+	SERIES
+	panel_shows "Memory of devices that cgroups use, and may use" 0 5m '[
+		{"labels": "memscope_cgroup_device_memory_used_bytes{hostname=\"a\",instance=\"a:1\",cgroup=\"/pods/one\",region=\"r\"}", "value": 70},
+		{"labels": "memscope_cgroup_device_memory_used_bytes{hostname=\"a\",instance=\"a:1\",cgroup=\"/free\",region=\"r\"}", "value": 5}]' < series.txt
+	panel_shows "Memory of devices that cgroups use, and may use" 1 5m \
+		'[{"labels": "{hostname=\"a\",cgroup=\"/pods/one\",region=\"r\"}", "value": 90}]' < series.txt
+}
+
 @test "the dashboard marks programs that may hold more, also those of which nothing is seen" {
 	cat > series.txt <<-'SERIES'
 		memscope_process_gpu_memory_live_bytes{hostname="a",comm="new",user="u",kind="device"} = 7+0x60
@@ -375,7 +388,7 @@ panel_shows() {
 
 	sed -n 's/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "gauge".*/\1/p; s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "counter".*/\1_total/p;
 		s/^\tX([A-Z_]*, "\(memscope_[a-z_]*\)", "histogram".*/\1_bucket/p' \
-		"$ROOT"/user/export/{openmetrics.c,nvml_metrics.h} "$ROOT/user/agent/own_metrics.c" > there.txt
+		"$ROOT"/user/export/{openmetrics.c,nvml_metrics.h,limit_metrics.h} "$ROOT/user/agent/own_metrics.c" > there.txt
 	grep -qx memscope_agent_ready there.txt
 	for name in $(grep -oh 'memscope_[a-z_]*' "$ROOT/deploy/prometheus/rules.yml" "$ROOT/deploy/grafana/memscope-bpf.json" |
 		sort -u); do

@@ -108,6 +108,10 @@ said() {
 	valid agent-who who.json
 	assert_equal "$(jq -c --argjson pid "$PUPPET_PID" '.processes[] | select(.pid == $pid) | .limits[0] | [.region, .cgroup, .used_bytes, .limit_bytes, .limit_cgroup, .left_bytes,
 		.capacity_bytes | numbers |= . / 1048576]' who.json)" "[\"$REGION\",\"/pods/one\",900,1000,\"/pods\",50,2048]"
+	ask "/api/v1/processes/$PUPPET_PID" > process.json
+	valid agent-process process.json
+	assert_equal "$(jq -c '.limits | map(del(.ts_ns))' process.json)" \
+		"$(jq -c --argjson pid "$PUPPET_PID" '.processes[] | select(.pid == $pid) | .limits | map(del(.ts_ns))' who.json)"
 	fresh
 	ask /metrics > metrics.txt
 	assert_equal "$(series memscope_cgroup_device_memory_used_bytes "cgroup=\"/pods/one\",region=\"$REGION\"")" $((900 << 20))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/answers.h"
+#include "agent/limits_json.h"
 #include "event/probe.h"
 #include "render/json.h"
 #include "render/report_json.h"
@@ -165,6 +166,7 @@ static void put_process(struct json *json, const struct answers_source *source,
 	json_put_u64(json, "ts_ns", summary.end_ns);
 	json_put_u64(json, "start_ns", process->start_ns);
 	json_put_bool(json, "exact", !report_process_is_inexact(recording, process));
+	limits_json_put(json, &process->limits, summary.end_ns);
 	json_name(json, "process");
 	json_summary_process(json, &summary, process);
 	more = report_json_cells(json, shown, PROCESS_JSON_FUNCTIONS);

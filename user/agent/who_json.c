@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/answers.h"
+#include "agent/limits_json.h"
 #include "render/identity_words.h"
 #include "render/json_nvml.h"
 #include "render/json_writer.h"
@@ -132,41 +133,6 @@ static void put_devices(struct json *json, const struct report_recording *record
 	json_close(json, ']');
 }
 
-/* What its cgroup uses and may use. */
-static void put_limits(struct json *json, const struct device_limits *limits, uint64_t now_ns)
-{
-	const size_t count = device_limits_count(limits, now_ns);
-	size_t i;
-
-	json_name(json, "limits");
-	json_open(json, '[');
-	for (i = 0; i < count; i++) {
-		const struct ms_limit *limit = &limits->list[i];
-		const bool limited = limit->known & MS_LIMIT_MEMORY;
-		const bool device = limit->known & MS_LIMIT_DEVICE;
-
-		json_open(json, '{');
-		json_put_text(json, "region", limit->region);
-		json_put_text(json, "cgroup", limit->path);
-		json_put_u64(json, "ts_ns", limit->event.ts_ns);
-		json_put_u64(json, "used_bytes", limit->used_bytes);
-		json_put_if(json, "guaranteed_bytes", limit->known & MS_LIMIT_GUARANTEED,
-			    limit->guaranteed_bytes);
-		json_put_if(json, "limit_bytes", limited, limit->limit_bytes);
-		json_name(json, "limit_cgroup");
-		if (limited)
-			json_text(json, limit->path, strnlen(limit->path, limit->limit_path_bytes));
-		else
-			json_null(json);
-		json_put_if(json, "limit_used_bytes", limited, limit->limit_used_bytes);
-		json_put_if(json, "left_bytes", limited, device_limits_left(limit));
-		json_put_if(json, "capacity_bytes", device, limit->capacity_bytes);
-		json_put_if(json, "device_used_bytes", device, limit->device_used_bytes);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-}
-
 /* What tracing costs it. */
 static void put_cost(struct json *json, const struct own_numbers *own,
 		     const struct process *process)
@@ -208,7 +174,7 @@ static void put_process(struct json *json, const struct answers_source *source,
 		    books_peak_live(source->books, process));
 	put_spaces(json, process);
 	put_devices(json, recording, shown);
-	put_limits(json, &process->limits, report_end_ns(recording));
+	limits_json_put(json, &process->limits, report_end_ns(recording));
 	json_put_u64(json, "launches", process->launches);
 	json_put_u64(json, "graph_launches", process->graph_launches);
 	put_cost(json, &source->own, process);

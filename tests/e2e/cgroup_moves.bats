@@ -64,6 +64,27 @@ of_puppet() {
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }
 
+# A context is what a program begins with; one that has run for long can make another at any time.
+@test "--cgroup: one that makes a context as soon as it is moved there was running before" {
+	sees_first_calls || skip "no probes in files here"
+	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then group_make ""; else group_make unified; fi ||
+		skip "there are no cgroups of version 2 here"
+	moved_start
+	puppet alloc 4096
+	trace_start -v --cgroup "$GROUP"
+	sh -c "echo \$\$ > $GROUP/cgroup.procs; exec '$WORKLOADS/calls' 1"
+	wait_for 'grep -q "libcuda.so.*attached to .* functions in all processes" trace.err'
+	kill -STOP "$TRACE_PID"
+	move "$MOVED" "$GROUP"
+	puppet init
+	puppet alloc 4096
+	kill -CONT "$TRACE_PID"
+	puppet_end
+	sleep 0.3
+	trace_stop
+	assert_equal "$(of_puppet)" "[true,1,0]"
+}
+
 @test "--cgroup: one that only executes there was not running before" {
 	sees_first_calls || skip "no probes in files here"
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then group_make ""; else group_make unified; fi ||

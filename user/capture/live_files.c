@@ -128,10 +128,11 @@ static int feed_gone(struct live *live, struct ms_process *record)
 
 int live_admitted(struct live *live, const struct ms_process *admission)
 {
+	const pid_t pid = (pid_t)admission->event.pid;
 	const struct live_newcomer newcomer = {
-		.pid = (pid_t)admission->event.pid,
+		.pid = pid,
 		.began_ns = admission->child_start_ns,
-		.if_late = MS_ATTACH_RUNNING | MS_ATTACH_BEGUN,
+		.if_late = MS_ATTACH_RUNNING | (live_move_waits(live, pid) ? 0 : MS_ATTACH_BEGUN),
 		.level = LOG_DEBUG,
 		.has_called = admission->child_pid,
 	};

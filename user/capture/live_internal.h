@@ -49,7 +49,10 @@ struct live_forks {
 
 /* Processes that have been moved to another cgroup: live_moves.c. */
 struct live_moves {
-	pid_t waiting[LIVE_MOVES];
+	struct live_move {
+		pid_t pid;
+		uint64_t ts_ns;
+	} waiting[LIVE_MOVES];
 	size_t count;
 	bool any;      /* more than that have been moved */
 	uint32_t lost; /* records of them, so far */
@@ -209,9 +212,11 @@ void live_warn_untraced(struct live *live, pid_t pid, const struct proc_mapping 
 /*
  * live_moves.c: a process has been moved to another cgroup. open: once the programs are loaded, and
  * when there is another policy. take: returns live->err. look: at those of which it has heard,
- * which may be let in unless the capture is stopping.
+ * which may be let in unless the capture is stopping. waits: whether it has heard of that process,
+ * where it matters, and has not looked yet.
  */
 void live_moves_open(struct live *live);
+bool live_move_waits(const struct live *live, pid_t pid);
 int live_moves_take(struct live *live, const struct ms_event *move);
 void live_moves_look(struct live *live);
 

@@ -34,10 +34,38 @@ int live_moves_take(struct live *live, const struct ms_event *move)
 
 	/* To attach to it, the rings may have to be read, which is being done now. */
 	if (moves->count < LIVE_MOVES)
-		moves->waiting[moves->count++] = (pid_t)move->pid;
+		moves->waiting[moves->count++] =
+			(struct live_move){ .pid = (pid_t)move->pid, .ts_ns = move->ts_ns };
 	else
 		moves->any = true;
 	return live->err;
+}
+
+bool live_move_waits(const struct live *live, pid_t pid)
+{
+	const struct live_moves *moves = &live->moves;
+	size_t i;
+
+	for (i = 0; i < moves->count; i++)
+		if (moves->waiting[i].pid == pid)
+			return chooses_places(live);
+	return moves->any && chooses_places(live);
+}
+
+/*
+ * The kernel side can let it in before it says that it was moved there. What its first call shows
+ * of a process that has only begun, it does not of this one.
+ */
+static void look_whether_moved_first(struct live *live, const struct live_move *move)
+{
+	struct target *target = targets_find(&live->targets, move->pid);
+
+	if (!target || !chooses_places(live) ||
+	    target->attach_flags != (MS_ATTACH_RUNNING | MS_ATTACH_BEGUN) ||
+	    move->ts_ns > target->attached_ns || target_is_gone(target))
+		return;
+	target->attach_flags = MS_ATTACH_RUNNING;
+	live_feed_attach(live, target);
 }
 
 /* Returns whether it is a target no more. */
@@ -100,8 +128,12 @@ void live_moves_look(struct live *live)
 	struct live_moves *moves = &live->moves;
 
 	/* Others may be moved meanwhile. */
-	while (moves->count)
-		look_at(live, moves->waiting[--moves->count]);
+	while (moves->count) {
+		const struct live_move move = moves->waiting[--moves->count];
+
+		look_whether_moved_first(live, &move);
+		look_at(live, move.pid);
+	}
 	if (!moves->any && moves->lost == lost)
 		return;
 	moves->any = false;

@@ -123,12 +123,12 @@ puppet_executes() {
 	puppet alloc 1000
 	wait_for '[ "$(denied)" = 1 ]'
 	puppet_executes
+	# A busy agent comes to it later, and what is called until then is missed.
+	wait_for '[ "$(denied)" = 0 ]'
 	puppet alloc 5000
-	# A busy agent comes to it later.
 	wait_for 'ask /api/v1/who > who.json
 		jq -e --argjson pid "$PUPPET_PID" "any(.processes[]; .pid == \$pid and .device_bytes >= 5000)" who.json > found'
 	assert_equal "$(jq -c ".processes[] | select(.pid == $PUPPET_PID) | [.comm, .device_bytes]" who.json)" '["exe",5000]'
-	wait_for '[ "$(denied)" = 0 ]'
 	puppet_end
 	rm puppet.in puppet.out
 	# The variable is what its process says.
@@ -136,6 +136,25 @@ puppet_executes() {
 	puppet alloc 1000
 	wait_for '[ "$(denied)" = 1 ]'
 	assert_equal "$(traced)" '[]'
+	puppet_end
+	agent_stop
+}
+
+@test "what a program calls before the agent has heard that it is not denied any more is not called exact" {
+	agent_start --deny comm=agent-p-no
+	named_puppet agent-p-no
+	puppet alloc 1000
+	wait_for '[ "$(denied)" = 1 ]'
+	kill -STOP "$OTHER_PID"
+	puppet_executes
+	puppet alloc 5000
+	kill -CONT "$OTHER_PID"
+	# Without a further call of it.
+	wait_for 'ask /api/v1/who > who.json
+		jq -ce --argjson pid "$PUPPET_PID" ".processes[] | select(.pid == \$pid) | [.comm, .exact, .was_running]" who.json > found'
+	assert_equal "$(cat found)" '["exe",false,true]'
+	puppet alloc 7000
+	wait_for '[ "$(ask /api/v1/who | jq ".processes[] | select(.pid == $PUPPET_PID).device_bytes")" = 7000 ]'
 	puppet_end
 	agent_stop
 }

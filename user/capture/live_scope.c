@@ -273,6 +273,29 @@ static void trace_again(struct live *live, pid_t pid, uint64_t start_ns, uint64_
 	live_feed_attach(live, target);
 }
 
+/* It was denied, or elsewhere, and may have called by now, which was not recorded. */
+static void trace_moved(struct live *live, pid_t pid)
+{
+	const struct live_newcomer newcomer = { .pid = pid,
+						.if_late = MS_ATTACH_RUNNING,
+						.level = LOG_DEBUG,
+						.has_called = true,
+						.is_unheard = true };
+	struct target *target;
+	int err;
+
+	/* From its first call on, it is let in. */
+	if (!scope_uses(&live->options.scope, &live->targets, pid)) {
+		programs_set_target(live->programs, pid, 0);
+		return;
+	}
+	err = live_add_target(live, &newcomer, &target);
+	if (!err)
+		live_feed_attach(live, target);
+	else if (err != -ESRCH)
+		log_warning("process %d is not traced: %s", pid, strerror(-err));
+}
+
 static void denied_executed(struct live *live, const struct ms_event *event)
 {
 	const uint64_t before = *map_get(&live->denied, event->pid);
@@ -285,8 +308,12 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 	}
 	/* From its next call on, it is let in. Who has seen it before waits for its end, too. */
 	programs_set_target(live->programs, pid, 0);
-	if (before & WAS_TARGET && !live->stopping)
+	if (live->stopping)
+		return;
+	if (before & WAS_TARGET)
 		trace_again(live, pid, event->start_ns, event->ts_ns);
+	else
+		trace_moved(live, pid);
 }
 
 /* The kernel side may have let the child in, like its parent before that was denied. */
@@ -447,29 +474,6 @@ void live_search_scope(struct live *live)
 {
 	if (scope_is_open(&live->options.scope))
 		scope_search(&live->options.scope, &live->targets, admit_later, live);
-}
-
-/* It may have called before, which was not recorded. */
-static void trace_moved(struct live *live, pid_t pid)
-{
-	const struct live_newcomer newcomer = { .pid = pid,
-						.if_late = MS_ATTACH_RUNNING,
-						.level = LOG_DEBUG,
-						.has_called = true,
-						.is_unheard = true };
-	struct target *target;
-	int err;
-
-	/* From its first call on, it is let in. */
-	if (!scope_uses(&live->options.scope, &live->targets, pid)) {
-		programs_set_target(live->programs, pid, 0);
-		return;
-	}
-	err = live_add_target(live, &newcomer, &target);
-	if (!err)
-		live_feed_attach(live, target);
-	else if (err != -ESRCH)
-		log_warning("process %d is not traced: %s", pid, strerror(-err));
 }
 
 /*

@@ -34,6 +34,18 @@ says() {
 		'\(leak-growth, cudaMalloc, device 0; ' 'What to do: Look for what keeps these allocations alive'
 }
 
+@test "a leak that fills the device, and is refused more for as long as that took: a leak all the same" {
+	# Its files are known before it is done.
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms seen -- "$WORKLOADS/oncall" stuck
+	says '^Out of memory: cudaMalloc\(8 MiB\) in oncall' \
+		'Cause: leak \(most of what was in use was allocated bit by bit and not freed: 1 GiB; it held 1 GiB, and all of that came from allocate .*in 128 blocks of 8 MiB' \
+		'It would have fit without the growth of F[0-9]+ \(1 GiB\)' 'What to do: What grows all the time holds most of the memory'
+	tr -s ' \n' ' ' < report.txt | grep -qE 'memory was refused after that for: [0-9.]+ s \* 1 GiB of what is live was allocated in allocate [^<]*< stuck '
+	assert_equal "$("$MEMSCOPE" report -f json run.mscope | jq -c '[.recordings[0].findings[] | select(.rule == "leak-growth") | [.bytes, .confidence]]')" \
+		"[[$((1 << 30)),\"medium\"]]"
+	run -8 "$MEMSCOPE" report --fail-on leak-growth run.mscope
+}
+
 @test "a co-tenant: who failed, who holds the device, how much it is, and what would have fit" {
 	export SIMCUDA_TENANTS=$PWD/tenants
 	# So that it is seen that they see the same devices.

@@ -93,6 +93,18 @@ static void run_losses_anywhere(struct run *run)
 	run_losses_from(run, 0);
 }
 
+/* No segment can be had any more, for twice as long: each step fails before it keeps its losses. */
+static void run_losses_until_refused(struct run *run)
+{
+	int i;
+
+	run_losses(run);
+	for (i = 0; i < 400; i++) {
+		fail_alloc(run, SEGMENT);
+		steps(run, 10);
+	}
+}
+
 /* Whoever comes late knows nothing of what was there, but that it does not grow. */
 static void run_losses_late(struct run *run)
 {
@@ -406,6 +418,7 @@ static void run_many_layers(struct run *run)
 
 static const struct program programs[] = {
 	/* clang-format off */
+	{ "losses until memory is refused", run_losses_until_refused, { { FINDING_LEAK_GROWTH, M, 200 * TENSOR }, { FINDING_OOM, M, SEGMENT } }, 2 },
 	{ "a list of losses", run_losses, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "without stacks", run_losses_anywhere, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },
 	{ "attached late", run_losses_late, { { FINDING_LEAK_GROWTH, H, 0 } }, 1 },

@@ -3,6 +3,8 @@
  * oncall HOW: what keeps engineers awake.
  *
  *   serve      answers requests for 2 s, and forgets the state of each fifth one
+ *   stuck      forgets 8 MiB with each request until there is no more memory, and then answers as
+ *              many again without getting any
  *   hold       takes 800 MiB, and has them until its standard input ends
  *   start      asks for 100 MiB three times, which may not be there: then it exits with 1
  *   back-off   asks for the whole device, and then for nine tenths of that, until it is granted
@@ -56,6 +58,25 @@ static int serve(void)
 		void *session = allocate(3 * MIB);
 
 		if (!input || !session || work() || cudaFree(input) || (i % 5 && cudaFree(session)))
+			return 1;
+		rest(20);
+	}
+	return 0;
+}
+
+static int stuck(void)
+{
+	size_t left, total;
+	int got = 0, refused = 0;
+
+	if (cudaMemGetInfo(&left, &total))
+		return 1;
+	while (!refused || refused < got) {
+		if (allocate(8 * MIB))
+			got++;
+		else
+			refused++;
+		if (work())
 			return 1;
 		rest(20);
 	}
@@ -145,14 +166,15 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} programs[] = {
-		{ "serve", serve },       { "hold", hold },   { "start", start },
-		{ "back-off", back_off }, { "burst", burst }, { "crash", crash },
+		{ "serve", serve }, { "stuck", stuck },       { "hold", hold },
+		{ "start", start }, { "back-off", back_off }, { "burst", burst },
+		{ "crash", crash },
 	};
 	size_t i;
 
 	for (i = 0; argc == 2 && i < sizeof(programs) / sizeof(*programs); i++)
 		if (!strcmp(argv[1], programs[i].name))
 			return programs[i].run();
-	fprintf(stderr, "usage: oncall serve|hold|start|back-off|burst|crash\n");
+	fprintf(stderr, "usage: oncall serve|stuck|hold|start|back-off|burst|crash\n");
 	return 2;
 }

@@ -9,6 +9,7 @@
 #include "analysis/churn.h"
 #include "analysis/copies.h"
 #include "analysis/failed_calls.h"
+#include "analysis/held_growth.h"
 #include "analysis/host_time.h"
 #include "analysis/leaks.h"
 #include "analysis/oom.h"
@@ -79,11 +80,6 @@ static uint64_t count_ended(const struct change *change)
 	return count;
 }
 
-static bool ends_memory(const struct change *change)
-{
-	return count_ended(change);
-}
-
 static bool made_by_graph(const struct change *change)
 {
 	size_t space;
@@ -123,9 +119,9 @@ static void note_unsaid(struct process_activity *activity, const struct event *e
 		activity->missed_frees != change->process->counters[COUNTER_MISSED_FREES];
 	/* With its last mapping, memory may end. */
 	if (spec->key == MS_KEY_MAPPING)
-		activity->dirty |= ends_memory(change);
+		activity->dirty |= count_ended(change) > 0;
 	else if (spec->action == MS_ACTION_GRAPH_LAUNCH)
-		activity->dirty |= ends_memory(change) || made_by_graph(change);
+		activity->dirty |= count_ended(change) || made_by_graph(change);
 }
 
 static int apply_alloc(struct process_activity *activity, const struct event *event,
@@ -195,7 +191,7 @@ static int apply_context(struct analysis *analysis, struct process_activity *act
 {
 	int err;
 
-	if (!ends_memory(change))
+	if (!count_ended(change))
 		return 0;
 	if (!process_activity_may_walk(activity, change->process)) {
 		activity->dirty = true;
@@ -230,6 +226,8 @@ static int apply_call(struct analysis *analysis, struct process_activity *activi
 	const struct ms_call *call = event->call;
 	int err = failed_calls_event(activity, event, change);
 
+	if (!err)
+		err = held_growth_event(activity, event, change);
 	if (!err)
 		err = pools_event(activity, event, change);
 	if (!err)

@@ -49,6 +49,7 @@ struct group {
 	struct amount lowest[ACTIVITY_BUCKETS]; /* of `live`, each by itself; up to `newest` */
 	unsigned int newest;
 	struct group_freed *freed; /* NULL: nothing was */
+	struct group_held *held;   /* NULL: likewise; analysis/held_growth.h has it */
 };
 
 /* Two buckets become one. */

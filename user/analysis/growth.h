@@ -24,9 +24,10 @@ struct growth {
 	struct amount by_window[GROWTH_WINDOWS]; /* the same, by when it was allocated */
 	unsigned int windows; /* that left something behind, but for the last one */
 	uint64_t first_ns, last_ns;
-	bool until_end;    /* it was found before the frees with which the process ends */
-	uint64_t launches; /* meanwhile */
-	uint64_t frees;    /* meanwhile, of anything, but for those with which the process ends */
+	uint64_t refused_ns; /* for so long after that, memory was refused: held_growth_of() */
+	bool until_end;      /* it was found before the frees with which the process ends */
+	uint64_t launches;   /* meanwhile */
+	uint64_t frees;      /* meanwhile, of anything, but for those with which the process ends */
 
 	/* The groups that it is about: */
 	struct amount live;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/held_growth.h"
 #include "analysis/tensor_growth.h"
 #include "ledger/kernels.h"
 #include "ledger/usage.h"
@@ -45,6 +46,9 @@ void leaks_growth_confidence(const struct growth *growth, const struct analysis_
 	const uint64_t length = growth->last_ns - growth->first_ns;
 
 	work_confidence(growth, options, finding);
+	if (growth->refused_ns)
+		finding_lower(finding, FINDING_MEDIUM,
+			      "memory was refused then: it may have levelled off");
 	if (length / SHORT_FACTOR < options->leak_time_ns)
 		finding_lower(finding, FINDING_MEDIUM,
 			      "it was seen for a short time only: it may level off");
@@ -88,6 +92,11 @@ struct finding leaks_growth_finding(const struct process_activity *activity,
 		finding_say(&finding, "largest of this kind", FINDING_BYTES, growth->largest);
 	}
 	finding_say(&finding, "launches meanwhile", FINDING_COUNT, growth->launches);
+	if (growth->refused_ns) {
+		finding.says = "leaves %B behind until memory is refused: %0 allocations in %3";
+		finding_say(&finding, "memory was refused after that for", FINDING_NS,
+			    growth->refused_ns);
+	}
 	return finding;
 }
 
@@ -211,7 +220,9 @@ static int report_growth(const struct growth_view *view, const struct family *fa
 	leaks_growth_confidence(growth, options, &finding);
 	finding.freed = freed;
 	if (freed) {
-		finding.says = "grows by %B until it ends: %0 allocations in %3";
+		finding.says = growth->refused_ns ?
+				       "grows by %B until memory is refused: %0 allocations in %3" :
+				       "grows by %B until it ends: %0 allocations in %3";
 		finding_say(&finding, "freed when the program ended", FINDING_BYTES,
 			    activity->ending.last_ns ? growth->live.bytes : 0);
 		finding_lower(&finding, FINDING_MEDIUM,
@@ -230,7 +241,7 @@ static int judge_growth(struct process_activity *activity, const struct family *
 	const struct ended_growth *ended = ended_find(activity, family);
 	struct growth growth;
 
-	if (growth_of(&now, family, options, &growth))
+	if (held_growth_of(&now, family, options, &growth))
 		return tensor_growth_explains(&now, family, &growth) ?
 			       0 :
 			       report_growth(&now, family, &growth, options, findings);
@@ -241,7 +252,7 @@ static int judge_growth(struct process_activity *activity, const struct family *
 		return findings_add(findings, &ended->finding);
 	}
 	if (process_activity_has_ended(activity, &activity->ending) &&
-	    growth_of(&before, family, options, &growth) &&
+	    held_growth_of(&before, family, options, &growth) &&
 	    !tensor_growth_explains(&before, family, &growth))
 		return report_growth(&before, family, &growth, options, findings);
 	return 0;
@@ -272,7 +283,7 @@ int leaks_each_growth(struct process_activity *activity, const struct analysis_o
 	int err = families_init(&families, activity);
 
 	while (!err && families_next(&families, &family))
-		if (growth_of(&view, &family, options, &growth))
+		if (held_growth_of(&view, &family, options, &growth))
 			each(context, family.members[0], &growth);
 	families_fini(&families);
 	return err;

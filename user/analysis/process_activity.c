@@ -8,8 +8,10 @@
 #include "base/memory.h"
 #include "analysis/copies.h"
 #include "analysis/failed_calls.h"
+#include "analysis/held_growth.h"
 #include "analysis/piles.h"
 #include "analysis/pools.h"
+#include "analysis/refusals.h"
 #include "analysis/tensor_lines.h"
 #include "analysis/unexplained.h"
 
@@ -56,8 +58,10 @@ void process_activity_free(struct process_activity *activity)
 		return;
 	if (activity->slices != no_activity)
 		free(activity->slices);
-	for (i = 0; i < activity->groups_count; i++)
+	for (i = 0; i < activity->groups_count; i++) {
 		free(activity->groups[i].freed);
+		free(activity->groups[i].held);
+	}
 	for (i = 0; i < ACTIVITY_UNEXPLAINED; i++)
 		free(activity->unexplained[i]);
 	free(activity->ended);
@@ -65,6 +69,7 @@ void process_activity_free(struct process_activity *activity)
 	map_fini(&activity->group_places);
 	copies_free(activity->copies);
 	failed_calls_free(activity->failed_calls);
+	refusals_free(activity->refusals);
 	pools_free(activity->pools);
 	piles_free(activity->piles);
 	tensor_lines_free(activity->tensors);
@@ -77,11 +82,11 @@ size_t process_activity_bytes(const struct process_activity *activity)
 
 	return sizeof(*activity) + own * sizeof(*activity->slices) +
 	       activity->groups_capacity * sizeof(*activity->groups) +
-	       activity->freed_groups * sizeof(struct group_freed) +
+	       activity->freed_groups * sizeof(struct group_freed) + held_growth_bytes(activity) +
 	       map_bytes(&activity->group_places) + copies_bytes(activity->copies) +
 	       unexplained_bytes(activity) + failed_calls_bytes(activity->failed_calls) +
-	       pools_bytes(activity->pools) + piles_bytes(activity->piles) +
-	       tensor_lines_bytes(activity->tensors);
+	       refusals_bytes(activity->refusals) + pools_bytes(activity->pools) +
+	       piles_bytes(activity->piles) + tensor_lines_bytes(activity->tensors);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -126,6 +131,7 @@ static void fold(struct process_activity *activity)
 	for (i = 0; i < activity->groups_count; i++)
 		group_fold(&activity->groups[i]);
 	tensor_lines_fold(activity->tensors);
+	refusals_fold(activity->refusals);
 	if (activity->slices != no_activity)
 		fold_activity(activity->slices);
 	for (i = 0; i < ACTIVITY_UNEXPLAINED; i++)

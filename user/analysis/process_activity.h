@@ -54,6 +54,7 @@ struct copies;
 struct ended_growth;
 struct unexplained;
 struct failed_calls;
+struct refusals;
 struct pools;
 struct piles;
 struct tensor_lines;
@@ -80,6 +81,7 @@ struct process_activity {
 	struct group *groups;
 	size_t groups_count, groups_capacity;
 	size_t freed_groups;             /* that have noted down what was freed */
+	size_t held_groups;              /* what they had grown to when memory was refused */
 	struct map group_places;         /* what they have in common -> position */
 	uint64_t live_count, peak_count; /* allocations of all kinds */
 	uint64_t first_alloc_ns;         /* 0: there was none */
@@ -122,6 +124,7 @@ struct process_activity {
 	uint64_t retry_frees; /* between a failure and how it ended */
 	struct copies *copies;
 	struct failed_calls *failed_calls; /* NULL: there was none */
+	struct refusals *refusals;         /* NULL: likewise */
 	struct pools *pools;
 	struct piles *piles;           /* NULL: nothing was made, or given to a device */
 	struct tensor_lines *tensors;  /* NULL: there were none */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/tensor_growth.h"
 
+#include "analysis/held_growth.h"
 #include "analysis/leaks.h"
 #include "analysis/tensor_lines.h"
 
@@ -16,11 +17,11 @@ static bool find_growth(struct process_activity *activity, const struct family *
 				 before = growth_view_before(activity, &activity->tensors_ending);
 
 	*freed = false;
-	if (growth_of(&now, family, options, growth))
+	if (held_growth_of(&now, family, options, growth))
 		return true;
 	*freed = true;
 	return process_activity_has_ended(activity, &activity->tensors_ending) &&
-	       growth_of(&before, family, options, growth);
+	       held_growth_of(&before, family, options, growth);
 }
 
 /*
@@ -81,6 +82,21 @@ static bool find_alike(struct process_activity *activity, struct tensor_line *li
 	return true;
 }
 
+static const char *says_of(const struct tensor_line *line, const struct growth *growth, bool freed)
+{
+	static const char *const words[][2] = {
+		{ "leaves %B behind in tensors: %0 blocks in %3",
+		  "leaves about %B behind in tensors: some %0 blocks in %3" },
+		{ "keeps %B more in tensors until it ends: %0 blocks in %3",
+		  "keeps about %B more in tensors until it ends: some %0 blocks in %3" },
+		{ "leaves %B behind in tensors until memory is refused: %0 blocks in %3",
+		  "leaves about %B behind in tensors until memory is refused: some %0 blocks in"
+		  " %3" },
+	};
+
+	return words[growth->refused_ns ? 2 : freed][line->is_estimate];
+}
+
 static int report(struct process_activity *activity, struct tensor_line *line,
 		  const struct analysis_options *options, struct findings *findings)
 {
@@ -100,17 +116,11 @@ static int report(struct process_activity *activity, struct tensor_line *line,
 	finding.framework = line->framework;
 	finding.stack = line->stack;
 	finding.freed = freed;
-	finding.says = "leaves %B behind in tensors: %0 blocks in %3";
+	finding.says = says_of(line, &growth, freed);
 	leaks_growth_confidence(&growth, options, &finding);
-	if (freed) {
-		finding.says = "keeps %B more in tensors until it ends: %0 blocks in %3";
+	if (freed)
 		finding_lower(&finding, FINDING_MEDIUM,
 			      "it was freed when the program ended, and may be meant to grow");
-	}
-	if (line->is_estimate && !freed)
-		finding.says = "leaves about %B behind in tensors: some %0 blocks in %3";
-	else if (line->is_estimate)
-		finding.says = "keeps about %B more in tensors until it ends: some %0 blocks in %3";
 	if (activity->process && !tensors_are_exact(&activity->process->tensors))
 		finding_lower(&finding, FINDING_LOW,
 			      "what the allocator said does not add up: records may be missing");

@@ -16,8 +16,10 @@ void tensor_lines_free(struct tensor_lines *tensors)
 
 	if (!tensors)
 		return;
-	for (i = 0; i < tensors->count; i++)
+	for (i = 0; i < tensors->count; i++) {
 		free(tensors->list[i].group.freed);
+		free(tensors->list[i].group.held);
+	}
 	free(tensors->list);
 	map_fini(&tensors->places);
 	free(tensors);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When a process was refused memory, bucket by bucket, and whether that has gone on ever since:
+ * what it holds cannot become more then, and that it stays as it is says nothing. A part of the
+ * analysis.
+ */
+#ifndef MEMSCOPE_ANALYSIS_REFUSALS_H
+#define MEMSCOPE_ANALYSIS_REFUSALS_H
+
+#include "analysis/process_activity.h"
+
+struct refusals;
+
+/* Which refusals are meant. */
+struct refusals_wanted {
+	uint8_t space;       /* memory of the host: only such memory; else memory of a device */
+	int32_t device;      /* -1: any */
+	uint16_t row;        /* of one function; MS_NO_ROW: of any */
+	uint64_t most_bytes; /* that was asked for; UINT64_MAX: any size */
+};
+
+void refusals_free(struct refusals *refusals);
+size_t refusals_bytes(const struct refusals *refusals);
+void refusals_fold(struct refusals *refusals);
+
+/*
+ * A call that allocates failed, or did not. `*began`: nothing like it had been refused in the
+ * bucket before. Returns 0 or -ENOMEM.
+ */
+int refusals_event(struct process_activity *activity, const struct event *event,
+		   const struct change *change, bool *began);
+
+/* Whether there were some in these buckets. */
+bool refusals_occur(const struct process_activity *activity, const struct refusals_wanted *wanted,
+		    unsigned int first, unsigned int last);
+
+/* The same, in each quarter of them. */
+bool refusals_go_on(const struct process_activity *activity, const struct refusals_wanted *wanted,
+		    unsigned int first, unsigned int last);
+
+#endif /* MEMSCOPE_ANALYSIS_REFUSALS_H */

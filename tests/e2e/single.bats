@@ -52,7 +52,7 @@ counted() {
 
 # allocates PROGRAM LIBRARY [FILTER]: of those tensors, each is as the program says. (Allocations' probes are fewer.)
 allocates() {
-	trace $WITHOUT_LINKS --tensors --json -e alloc -o events.jsonl -- "$WORKLOADS/$1" "$WORKLOADS/$2" now 500 > did
+	observed trace $WITHOUT_LINKS --tensors --json -e alloc -o events.jsonl -- "$WORKLOADS/$1" "$WORKLOADS/$2" now 500 > did
 	tensor_lines "${3:-true}" < events.jsonl > seen
 	[ -s seen ]
 	grep -v '^end' did | diff - seen

@@ -15,13 +15,13 @@ load single
 }
 
 @test "PyTorch's allocator: every block and total, by single uprobes" {
-	record --tensors=all $WITHOUT_LINKS -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 500 > did
+	observed record --tensors=all $WITHOUT_LINKS -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 500 > did
 	seen run.mscope > seen
 	grep -v '^end' did | diff - seen
 }
 
 @test "TensorFlow's and JAX's allocator, by single uprobes" {
-	record --tensors=all $WITHOUT_LINKS -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" now 500 > did
+	observed record --tensors=all $WITHOUT_LINKS -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/tsl.so" now 500 > did
 	seen_of_device run.mscope > seen
 	grep -v '^end' did | diff - seen
 }

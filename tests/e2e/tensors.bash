@@ -12,6 +12,16 @@ setup() {
 	export PROBED=1
 }
 
+# observed COMMAND OPTION...: the tool, whose messages tell the workload that it is observed (probed.h)
+observed() {
+	local code=0
+
+	# shellcheck disable=SC2086 # may be empty
+	PROBED=$PWD/messages "$MEMSCOPE" "$1" -v $MASK "${@:2}" 2> messages || code=$?
+	[ "$code" -eq 0 ] || cat messages >&2
+	return "$code"
+}
+
 # Of JSON lines, what was seen of the tensors ($1: of those for which this is true), in the form in which the
 # program says what it did.
 tensor_lines() {

@@ -89,7 +89,7 @@ numbers='.devices[0] | [.allocated_bytes, .reserved_bytes, .peak_allocated_bytes
 }
 
 @test "what no allocator says is counted, and is of that process alone" {
-	record --tensors=all -f -o run.mscope -- sh -c '"$0" "$1" hostile; "$0" "$1" now 500 > did' \
+	observed record --tensors=all -f -o run.mscope -- sh -c '"$0" "$1" hostile; "$0" "$1" now 500 > did' \
 		"$WORKLOADS/tensors" "$WORKLOADS/libc10.so"
 	"$MEMSCOPE" report -f json run.mscope > report.json
 	valid report report.json
@@ -341,7 +341,7 @@ summed() {
 
 	for library in tsl tsl_local; do
 		rm -f run.mscope
-		record --tensors=all -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/$library.so" now 2000 > did
+		observed record --tensors=all -o run.mscope -- "$WORKLOADS/bfc" "$WORKLOADS/$library.so" now 2000 > did
 		grep -q '^out_of_memory' did
 		seen_of_device run.mscope > seen
 		grep -v '^end' did | diff - seen

@@ -374,3 +374,41 @@ reader() {
 	trace -q -c -- "$WORKLOADS/calls" 3 > out.txt
 	assert_equal "$(grep -c "allocations of device memory" out.txt)" 0
 }
+
+# The stopped tool cannot look at libffi, through which ctypes calls, until its frame has ended the walk.
+@test "a stack that ends in a file that was mapped just now is one whose table is not there yet" {
+	cat > late.py <<-'PYTHON'
+		import sys
+		sys.stdin.readline()
+		import ctypes
+		cuda = ctypes.CDLL("libcuda.so.1")
+		context, block = ctypes.c_void_p(), ctypes.c_uint64()
+		cuda.cuInit(0)
+		cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+		cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(8 << 20))
+		print("done", flush=True)
+		sys.stdin.readline()
+	PYTHON
+	mkfifo late.in
+	LD_PRELOAD=libcuda.so.1 /usr/bin/python3 late.py < late.in > late.txt 3>&- 6>&- &
+	OTHER_PID=$!
+	exec 6> late.in
+	wait_for 'grep -q libcuda "/proc/$OTHER_PID/maps" && ! grep -q libffi "/proc/$OTHER_PID/maps"'
+	# shellcheck disable=SC2086 # may be empty
+	in_background_tracing TRACE_PID tool.log "$MEMSCOPE" trace $MASK -j --stack --stack-frames=native -v \
+		-o late.jsonl -p "$OTHER_PID" 6>&-
+	wait_for 'grep -q "tables of all files are made" tool.log'
+	kill -STOP "$TRACE_PID"
+	echo >&6
+	wait_for 'grep -q done late.txt'
+	kill -CONT "$TRACE_PID"
+	# Of a process that has ended, nothing could be looked at.
+	wait_for 'grep -q "\"op\":\"alloc\"" late.jsonl'
+	echo >&6
+	exec 6>&-
+	wait "$OTHER_PID" "$TRACE_PID"
+	TRACE_PID=
+	OTHER_PID=
+	assert_equal "$(jq -c 'select(.type == "stack") | [.end, (.frames[-1].module | contains("libffi"))]' late.jsonl)" \
+		'["no_table",true]'
+}

@@ -29,6 +29,17 @@ void code_map_fini(struct code_map *map);
 /* The mapping that an address is in, or NULL. */
 const struct code_range *code_map_find(const struct code_map *map, uint64_t address);
 
+/*
+ * The file that its code is from; NULL: it is generated, which may lie in a file, too, that is
+ * nothing but memory (memfd, /dev/zero). The range may be NULL.
+ */
+static inline struct module *code_range_file(const struct code_range *range)
+{
+	struct module *module = range ? range->module : NULL;
+
+	return module && module->fd >= 0 && !module->image.segments_count ? NULL : module;
+}
+
 /* Puts it where the kernel side finds it, into the map ms_stack_ranges. Returns 0 or -errno. */
 int code_map_publish(const struct code_map *map, int ranges_fd, pid_t pid);
 

@@ -191,14 +191,6 @@ void stack_taker_forget(struct stack_taker *taker, pid_t pid)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* Generated code may lie in a file, too, that is nothing but memory (memfd, /dev/zero). */
-static struct module *file_of(const struct code_range *range)
-{
-	struct module *module = range ? range->module : NULL;
-
-	return module && module->fd >= 0 && !module->image.segments_count ? NULL : module;
-}
-
 static void append_texts(struct stack_taker *taker, const char *const texts[MS_FRAME_TEXTS_COUNT])
 {
 	const size_t most = MS_FRAME_TEXTS_MAX / MS_FRAME_TEXTS_COUNT - 1;
@@ -273,7 +265,7 @@ static int name_native(struct stack_taker *taker, struct process *process,
 {
 	/* The call is what is looked for, not what follows it. */
 	const uint32_t back = from->flags & MS_FRAME_EXACT ? 0 : 1, first = frame->id;
-	struct module *module = file_of(range);
+	struct module *module = code_range_file(range);
 	const char *texts[MS_FRAME_TEXTS_COUNT] = { "", "", "", "" };
 	uint64_t place, address = from->address;
 	size_t lines = 0, i;
@@ -401,7 +393,7 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 	const uint64_t back = from->flags & MS_FRAME_EXACT ? 0 : 1;
 	const struct code_range *range =
 		process ? code_map_find(&process->map, from->address - back) : NULL;
-	const uint64_t key = frame_ids_key(event, from, range, file_of(range),
+	const uint64_t key = frame_ids_key(event, from, range, code_range_file(range),
 					   process ? process->number : 0),
 		       *known = map_get(&taker->frames, key);
 	struct ms_frame_record frame = { .event = *event,
@@ -421,7 +413,8 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 		*err = name_native(taker, process, from, range, &frame, &count);
 		taker->frame_ids += count;
 		/* Its name, which was made last, is a zero byte. */
-		nameless = !file_of(range) && taker->name.length <= 1 ? FRAME_IDS_NAMELESS : 0;
+		nameless =
+			!code_range_file(range) && taker->name.length <= 1 ? FRAME_IDS_NAMELESS : 0;
 		if (map_set(&taker->frames, key,
 			    first | (uint64_t)count << FRAME_IDS_SHIFT | nameless))
 			count = 0;
@@ -432,7 +425,8 @@ static size_t put_ids(struct stack_taker *taker, const struct ms_event *event,
 }
 
 struct known {
-	bool all, any;
+	bool all, any,
+		file_last; /* file_last: the frame behind which the walk has ended is of one */
 };
 
 /*
@@ -442,16 +436,16 @@ struct known {
 static struct known known_of(const struct process *process, const struct ms_stack *record)
 {
 	struct known known = { .all = true };
+	const struct code_range *range;
 	struct ms_stack_frame frame;
 	size_t i;
 
 	for (i = 0; i < record->count; i++) {
 		memcpy(&frame, record->frames + i * sizeof(frame), sizeof(frame));
-		if (frame.kind != MS_FRAME_NATIVE ||
-		    (process && code_map_find(&process->map, frame.address - 1)))
-			known.any = true;
-		else
-			known.all = false;
+		range = process ? code_map_find(&process->map, frame.address - 1) : NULL;
+		known.any |= frame.kind != MS_FRAME_NATIVE || range;
+		known.all &= frame.kind != MS_FRAME_NATIVE || range;
+		known.file_last = frame.kind == MS_FRAME_NATIVE && code_range_file(range);
 	}
 	return known;
 }
@@ -491,13 +485,19 @@ int stack_taker_take(struct stack_taker *taker, const struct ms_stack *record)
 	uint32_t ids[MS_STACK_MOST];
 	__u16 order[MS_STACK_MOST];
 	struct ms_stack stack = *record;
+	struct known known = known_of(process, record);
 	size_t put = 0, i;
 	int err = 0;
 
-	if (process && !known_of(process, record).all)
+	if (process && !known.all) {
 		look(taker, process);
-	if (!known_of(process, record).any)
+		known = known_of(process, record);
+	}
+	if (!known.any)
 		return 0;
+	/* It was mapped just now, and the kernel side has yet to be told. */
+	if (stack.end == MS_STACK_END_NO_MODULE && known.file_last)
+		stack.end = MS_STACK_END_NO_TABLE;
 	memcpy(frames, record->frames, count * sizeof(*frames));
 	count = python_stack_order(frames, count, part_of, &evaluation, order);
 	for (i = 0; !err && i < count; i++) {

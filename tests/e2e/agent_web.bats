@@ -178,6 +178,7 @@ status_of() {
 	printf 'basic_auth_users:\n  bob: %s\n' "$HASH" >> web.yml
 	kill -HUP "$OTHER_PID"
 	wait_for '[ "$(status_of /health)" = 401 ]'
+	wait_for 'grep -q "no setting has changed; the files of --web-config have been read, too$" agent.err'
 	run grep -c "has ended; starting it again" agent.err
 	assert_equal "$output" 0
 	secure /metrics -u bob:secret > metrics.txt

@@ -204,14 +204,18 @@ static void set_policy(struct run *run, const struct policy *policy)
 	live_set_policy(run->live, policy_is_set(own) ? own : NULL);
 }
 
-static void say_reloaded(const struct config_changes *changes)
+static void say_reloaded(const struct run *run, const struct config_changes *changes)
 {
+	const char *files = run->front.server.web_config_path ?
+				    "; the files of --web-config have been read, too" :
+				    "";
+
 	if (changes->in_force || changes->waiting)
 		log_info("the configuration has been read again: changes in force: %zu, changes"
-			 " that need a restart: %zu",
-			 changes->in_force, changes->waiting);
+			 " that need a restart: %zu%s",
+			 changes->in_force, changes->waiting, files);
 	else
-		log_info("the configuration has been read again: no setting has changed");
+		log_info("the configuration has been read again: no setting has changed%s", files);
 }
 
 static void signalled(void *context)
@@ -232,7 +236,7 @@ static void signalled(void *context)
 		front_renew(&run->front);
 		if (now.budget_ppm != run->budget.governor.options.budget_ppm)
 			budget_set(&run->budget, now.budget_ppm);
-		say_reloaded(&now.changes);
+		say_reloaded(run, &now.changes);
 	}
 	/* The capture has its own, which looks after itself. */
 	name_sources_close(&now.recording.capture.names);

@@ -321,6 +321,7 @@ PYTHON
 	PUPPET_PID=$!
 	exec 8> puppet.in 9< puppet.out
 	puppet load
+	settled
 	puppet init
 	puppet alloc 1000
 	fresh

@@ -230,13 +230,16 @@ PYTHON
 	wait_for '[ "$(grep -c "READY=1 STATUS=tracing all processes that use CUDA$" notified.txt)" -eq 2 ]'
 	# Who does not go on does not say that he does.
 	kill -STOP "$OTHER_PID"
-	sleep 0.3
+	wait_for '[ "$(cut -d" " -f3 "/proc/$OTHER_PID/stat")" = T ]'
+	# What it had said by then has been heard.
+	/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"stopped", "notify")'
+	wait_for 'grep -qx stopped notified.txt'
 	grep -c WATCHDOG=1 notified.txt > before
 	sleep 1
 	assert_equal "$(grep -c WATCHDOG=1 notified.txt)" "$(cat before)"
 	kill -CONT "$OTHER_PID"
 	agent_stop
-	assert_equal "$(tail -n 1 notified.txt)" STOPPING=1
+	wait_for '[ "$(tail -n 1 notified.txt)" = STOPPING=1 ]' || fail "$(cat notified.txt)"
 }
 
 @test "it runs as a user with the capabilities of its unit, and no others" {

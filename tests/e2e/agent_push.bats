@@ -302,6 +302,8 @@ own_is() {
 	openssl s_server -accept "$PORT_TLS" -key key.pem -cert cert.pem -quiet > server.txt 2>&1 3>&- < /dev/null &
 	kill -9 "$COLLECTOR_PID"
 	COLLECTOR_PID=$!
+	# What fails first is said, and nothing else until that is over.
+	wait_for '(: < "/dev/tcp/127.0.0.1/$PORT_TLS") 2> connect.err'
 	agent_start --otlp "https://127.0.0.1:$PORT_TLS" --otlp-interval 1s
 	wait_for 'grep -q "cannot push metrics to https://127.0.0.1:$PORT_TLS: .*certificate" agent.err'
 	assert_equal "$(own batches_total 'result="sent"')" 0

@@ -4,6 +4,12 @@
 
 load agent
 
+eval "without_prometheus_$(declare -f teardown)"
+teardown() {
+	kill -9 ${PROMETHEUS_PID:-} 2> /dev/null || true
+	without_prometheus_teardown
+}
+
 # In the directory tls: an authority, certificates of the server and of a client, and those of another authority.
 make_certificates() {
 	mkdir tls
@@ -111,7 +117,7 @@ status_of() {
 		    tls_config: { ca_file: tls/ca.pem, cert_file: tls/client.pem, key_file: tls/client.key }
 		    static_configs: [ { targets: [ "localhost:$PORT" ] } ]
 	YAML
-	target=localhost:$((PORT + 12001))
+	target=localhost:$((PORT - 8001)) # below those that the kernel gives to connections
 	prometheus --config.file=prometheus.yml --storage.tsdb.path="$PWD/tsdb" --web.listen-address="$target" \
 		> prometheus.out 2>&1 3>&- 8>&- 9<&- &
 	PROMETHEUS_PID=$!

@@ -57,9 +57,10 @@ load helpers
 
 @test "attached while the process allocates at full speed: the account stays exact" {
 	puppet_with_cuda
-	echo "spin $(time_to_attach 3000)" >&8
+	# Until it is killed.
+	echo "spin 3600000" >&8
 	trace_start -p "$PUPPET_PID"
-	sleep 0.3
+	wait_for '[ "$(grep -c cuMemAlloc events.jsonl)" -gt 100 ]'
 	trace_stop
 	assert_equal "$(summary '.events | .seen == .shown + .filtered + .lost')" true
 	# The last block is freed, live, or its free has begun and nobody saw it end.
@@ -208,9 +209,12 @@ load helpers
 	cp "$LD_LIBRARY_PATH/libcuda.so.1" own
 	puppet_start
 	trace_start --without=mmap_events -p "$PUPPET_PID"
+	# It looks once a second, which may be now.
+	kill -STOP "$TRACE_PID"
 	puppet load "$PWD/own/libcuda.so.1"
 	puppet init
 	puppet alloc 1000
+	kill -CONT "$TRACE_PID"
 	wait_for 'grep -q "(puppet) had mapped the driver" trace.err'
 	puppet alloc 2000
 	puppet free
@@ -465,7 +469,8 @@ puppet_was_running() {
 	trace_start -p "$PUPPET_PID"
 	puppet alloc 4096
 	echo exec >&8
-	sleep 0.5 # or the old program reads what is meant for the new one
+	# Or the old program reads what is meant for the new one.
+	wait_for '[ "$(cat "/proc/$PUPPET_PID/comm")" = exe ]'
 	puppet load
 	puppet init
 	puppet alloc 8192

@@ -93,11 +93,11 @@ load helpers
 	cp "$WORKLOADS/puppet" stripped
 	strip stripped
 	mkfifo in
-	./stripped < in > /dev/null 3>&- 8>&- 9<&- &
+	./stripped < in > answers 3>&- 8>&- 9<&- &
 	PUPPET_PID=$!
 	exec {hold}> in
 	echo load >&"$hold"
-	sleep 0.3
+	wait_for 'grep -qx ok answers'
 	"$MEMSCOPE" check -p "$PUPPET_PID" > out.txt
 	grep -q "which is stripped" out.txt
 }

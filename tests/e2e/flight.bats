@@ -138,7 +138,7 @@ assert_comes_back() {
 	small_disk 2M
 	fill_ring small/run.mscope
 	puppet alloc 1000
-	sleep 0.4
+	wait_for '"$DUMPCAT" small/run.mscope.ring/* | jq -c "select(.op == \"alloc\").size_bytes" | tail -n 1 | grep -qx 1000'
 	cp "$(printf '%s\n' small/run.mscope.ring/* | tail -n 1)" newest.mscope
 	umount -l small
 	puppet alloc 2000
@@ -362,8 +362,7 @@ exhaust() {
 	read -r -t 20 answer <&9
 	puppet free 0
 	puppet alloc 600000
-	wait_for '[ -e run.oom-1.mscope ]'
-	grep -qE 'run.oom-1.mscope: .*, written because of oom \(recovered\)' record.err
+	wait_for 'grep -qE "run.oom-1.mscope: .*, written because of oom \(recovered\)" record.err'
 	"$MEMSCOPE" report -f json run.oom-1.mscope > report.json
 	assert_equal "$(jq -c '.recordings[0].out_of_memory[0] | [.outcome, .requested_bytes, .granted_bytes,
 		.freed_bytes, .own.bytes]' report.json)" '["recovered",600000,600000,700000,700000]'

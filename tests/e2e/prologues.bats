@@ -162,15 +162,16 @@ go_puppet() {
 	echo 1 > mark
 	objcopy --add-section .go.buildinfo=mark "$1" go-program
 	mkfifo in
-	./go-program < in > /dev/null 3>&- 8>&- 9<&- &
+	./go-program < in > answers 3>&- 8>&- 9<&- &
 	PUPPET_PID=$!
 	exec 8> in
 	echo load >&8
-	sleep 0.3
+	wait_for '[ "$(cat "/proc/$PUPPET_PID/comm")" = go-program ]'
 }
 
 @test "Go: check says so; of shared libraries' functions there is nothing to warn of" {
 	go_puppet "$WORKLOADS/puppet"
+	wait_for 'grep -qx ok answers'
 	check_puppet
 	assert_equal "$(jq -c '.process | [.go, .libraries[].go]' check.json)" '[true,false]'
 	"$MEMSCOPE" check -p "$PUPPET_PID" | tr -s ' \n' ' ' > out.txt

@@ -21,7 +21,8 @@ account() {
 
 # trace_rows WORKLOAD: what it expects to `want`
 trace_rows() {
-	trace --layer=both --json --follow -e all -o events.jsonl -- "$WORKLOADS/$1" > want
+	PROBED=$PWD/messages trace -v --layer=both --json --follow -e all -o events.jsonl -- "$WORKLOADS/$1" > want 2> messages ||
+		fail "$(cat messages)"
 }
 
 # matches WORKLOAD

@@ -40,13 +40,21 @@ unnoticed() {
 	sleep 1
 }
 
-@test "-a --attach=process: processes that run already, and those that start later" {
+# One that has the driver, and goes on when the tool has attached, started with options $1...
+trace_start_beside() {
 	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 7 3>&- 8>&- 9<&- &
-	sleep 0.2
-	trace_start -a --attach=process
+	BESIDE_PID=$!
+	wait_for 'grep -q libcuda "/proc/$BESIDE_PID/maps"'
+	kill -STOP "$BESIDE_PID"
+	trace_start "$@"
+	kill -CONT "$BESIDE_PID"
+}
+
+@test "-a --attach=process: processes that run already, and those that start later" {
+	trace_start_beside -a --attach=process
 	./scoped 9
 	./scoped 9
-	wait %1
+	wait "$BESIDE_PID"
 	sleep 0.3
 	unnoticed "$TRACE_PID" ./scoped 9
 	trace_stop
@@ -61,11 +69,9 @@ unnoticed() {
 
 @test "-a: processes that run already, and those that start later, also if they end unnoticed" {
 	[[ $(stat -fc %T "$BUILT") != overlayfs ]] || skip "the driver is on overlayfs"
-	SIMCUDA_DELAY=cuInit=$(time_to_attach 2500)ms ./scoped 7 3>&- 8>&- 9<&- &
-	sleep 0.2
-	trace_start -a
+	trace_start_beside -a
 	./scoped 9
-	wait %1
+	wait "$BESIDE_PID"
 	unnoticed "$TRACE_PID" ./scoped 8
 	trace_stop
 	assert_equal "$(seen)" "[[7,7,0],[9,9,0],[8,8,0]]"

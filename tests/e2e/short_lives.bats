@@ -474,7 +474,7 @@ function_bytes() {
 	[ "$(nproc)" -gt 1 ] || skip "needs two processors"
 	cp "$WORKLOADS/puppet" "$name"
 	record_start -o a.mscope --stacks=off -a
-	printf 'load\ninit\n' | { cat; sleep 1; } | "./$name" > out # until the file has its probes
+	printf 'load\ninit\n' | { cat; wait_for 'grep -q "libcuda.so.1: attached to [0-9]* functions in" record.err'; } | "./$name" > out
 	# The tool comes late: it has a part of a processor.
 	taskset -acp 0 "$RECORD_PID" > out
 	for ((i = 0; i < 4; i++)); do

@@ -39,15 +39,15 @@ static inline int probed_is_said(const char *messages, const char *first, const 
  * The first of several functions has its probe before the last one, and a process whose probes are
  * in place may have yet to be let in: the tool says when it is done, in any order.
  */
-static inline void probed_wait_said(const char *messages)
+static inline void probed_wait_said(const char *messages, int has_tensors)
 {
 	char seen[64], recorded[64];
 	int i;
 
-	snprintf(seen, sizeof(seen), "its tensors are seen in process %d\n", getpid());
 	snprintf(recorded, sizeof(recorded), "process %d: its calls are recorded\n", getpid());
+	snprintf(seen, sizeof(seen), "its tensors are seen in process %d\n", getpid());
 	for (i = 0; i < 60000; i++) {
-		if (probed_is_said(messages, seen, recorded))
+		if (probed_is_said(messages, recorded, has_tensors ? seen : recorded))
 			return;
 		nanosleep(&probed_pause, NULL);
 	}
@@ -70,7 +70,7 @@ static inline void probed_wait(const char *path, const void *function)
 	if (!probed)
 		return;
 	if (*probed == '/') {
-		probed_wait_said(probed);
+		probed_wait_said(probed, 1);
 		return;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -26,7 +26,10 @@
 
 _Noreturn void rows_die(const char *what, const char *why);
 
-/* In a forked child: a tracer that follows takes $ROWS_WAIT_MS (1000) to attach to it. */
+/*
+ * In a forked child: until a tracer that follows, whose messages are $PROBED, says that it has
+ * attached to it; without them, $ROWS_WAIT_MS (1000).
+ */
 void rows_wait_for_tracer(void);
 
 /* Ends the program unless the call did what the expectation relies on. */

@@ -46,6 +46,19 @@ says() {
 	run -8 "$MEMSCOPE" report --fail-on leak-growth run.mscope
 }
 
+@test "a call site that never gets what others get: not recovered, and the report says what was seen" {
+	# Its files are known before it is done.
+	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms seen --stacks=alloc -- "$WORKLOADS/oncall" starve
+	says '^Out of memory: cudaMalloc\(20 MiB\) in oncall' \
+		'It was handled: other call sites were granted memory [14] times?, 24 MiB at most; this one (had been refused 1 time before|was refused 4 times more); 1 allocation and .* succeeded after it; the process '
+	"$MEMSCOPE" report -f json -o report.json run.mscope
+	valid report report.json
+	assert_equal "$(jq -c '.recordings[0].out_of_memory | map([.outcome, .failures, .granted_bytes, .granted_elsewhere,
+		.elsewhere_allocations, .elsewhere_largest_bytes, .refused_before, .refused_later])' report.json)" \
+		"[[\"handled\",1,null,false,1,$((24 << 20)),0,4],[\"handled\",4,null,false,4,$((24 << 20)),1,0]]"
+	run -8 "$MEMSCOPE" report --fail-on oom run.mscope
+}
+
 @test "a co-tenant: who failed, who holds the device, how much it is, and what would have fit" {
 	export SIMCUDA_TENANTS=$PWD/tenants
 	# So that it is seen that they see the same devices.

@@ -5,6 +5,7 @@
  *   serve      answers requests for 2 s, and forgets the state of each fifth one
  *   stuck      forgets 8 MiB with each request until there is no more memory, and then answers as
  *              many again without getting any
+ *   starve     has requests whose input is granted, and freed when what they need then is not
  *   hold       takes 800 MiB, and has them until its standard input ends
  *   start      asks for 100 MiB three times, which may not be there: then it exits with 1
  *   back-off   asks for the whole device, and then for nine tenths of that, until it is granted
@@ -81,6 +82,22 @@ static int stuck(void)
 		rest(20);
 	}
 	return 0;
+}
+
+static int starve(void)
+{
+	int i;
+
+	if (!allocate(990 * MIB))
+		return 1;
+	for (i = 0; i < 5; i++) {
+		void *input = allocate(24 * MIB);
+
+		if (!input || allocate(20 * MIB) || work() || cudaFree(input))
+			return 1;
+		rest(20);
+	}
+	return !allocate(MIB);
 }
 
 static int hold(void)
@@ -166,15 +183,15 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} programs[] = {
-		{ "serve", serve }, { "stuck", stuck },       { "hold", hold },
-		{ "start", start }, { "back-off", back_off }, { "burst", burst },
-		{ "crash", crash },
+		{ "serve", serve }, { "stuck", stuck }, { "starve", starve },
+		{ "hold", hold },   { "start", start }, { "back-off", back_off },
+		{ "burst", burst }, { "crash", crash },
 	};
 	size_t i;
 
 	for (i = 0; argc == 2 && i < sizeof(programs) / sizeof(*programs); i++)
 		if (!strcmp(argv[1], programs[i].name))
 			return programs[i].run();
-	fprintf(stderr, "usage: oncall serve|stuck|hold|start|back-off|burst|crash\n");
+	fprintf(stderr, "usage: oncall serve|stuck|starve|hold|start|back-off|burst|crash\n");
 	return 2;
 }

@@ -131,6 +131,32 @@ static void note_retry_frees(const struct oom_around *around, const struct oom_r
 	}
 }
 
+/*
+ * Requests that had ended as calls from elsewhere got memory: this is one more from the same place
+ * that does not. So they have not recovered.
+ */
+static void revise(struct ooms *ooms, const struct oom_request *request)
+{
+	size_t i;
+
+	for (i = 0; i < ooms->count; i++) {
+		struct oom_request *before = &ooms->list[i].request;
+
+		if (before->pid != request->pid || before->start_ns != request->start_ns ||
+		    before->stack != request->stack || !before->granted_elsewhere ||
+		    !before->end_ts_ns)
+			continue;
+		before->refused_later++;
+		if (before->outcome != OOM_RECOVERED)
+			continue;
+		ooms->outcomes[OOM_RECOVERED]--;
+		ooms->outcomes[OOM_HANDLED]++;
+		before->outcome = OOM_HANDLED;
+		before->granted_bytes = 0;
+		oom_cause_find(&ooms->list[i], ooms->options);
+	}
+}
+
 static void step(void *context, struct oom_request *request, enum oom_step what,
 		 const struct event *event, const struct change *change)
 {
@@ -138,6 +164,10 @@ static void step(void *context, struct oom_request *request, enum oom_step what,
 	struct analysis_oom *oom = request->place != SIZE_MAX ? &ooms->list[request->place] : NULL;
 
 	(void)event;
+	/* A call around one that failed is no further one. */
+	if (request->refused_before && request->inner_row == MS_NO_ROW &&
+	    (what == OOM_BEGAN || what == OOM_FAILED_AGAIN))
+		revise(ooms, request);
 	if (what == OOM_BEGAN)
 		oom = add(ooms, request);
 	if (what == OOM_ENDED) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/oom_watch.h"
 
+#include "analysis/oom_sort.h"
+
 /* Less than this part of what was asked for last is something else, and no smaller try. */
 #define BACK_OFF_PART 16
 
@@ -19,67 +21,15 @@
 /* Counts of launches are up to a second old: what they count may have been before. */
 #define COUNTED_NS 1500000000ull
 
-const char *oom_outcome_name(enum oom_outcome outcome)
-{
-	static const char *const names[] = {
-#define X(outcome, name) name,
-		OOM_OUTCOMES(X)
-#undef X
-	};
-
-	return names[outcome];
-}
-
 /* ---- what calls are about -------------------------------------------------------------------- */
-
-/* A call that succeeds says how a failure ended only if it is of the same sort. */
-enum sort {
-	SORT_NONE,
-	SORT_DEVICE, /* memory of a device, or managed */
-	SORT_HOST,
-	SORT_ADDRESSES,
-	SORT_LAUNCH,
-	SORT_CONTEXT,
-	SORT_ROW, /* and of the same function */
-};
-
-static enum sort sort_of_space(uint8_t space)
-{
-	switch (space) {
-	case MS_SPACE_PINNED:
-	case MS_SPACE_REGISTERED:
-		return SORT_HOST;
-	case MS_SPACE_RESERVED:
-	case MS_SPACE_MAPPED:
-		return SORT_ADDRESSES;
-	case MS_SPACE_IMPORTED:
-		return SORT_ROW;
-	}
-	return SORT_DEVICE;
-}
-
-static enum sort sort_of(const struct ms_spec *spec)
-{
-	switch (spec->op) {
-	case MS_OP_ALLOC:
-		return sort_of_space(spec->space);
-	case MS_OP_LAUNCH:
-		return SORT_LAUNCH;
-	case MS_OP_CONTEXT:
-		return spec->action == MS_ACTION_CREATE || spec->action == MS_ACTION_RETAIN ?
-			       SORT_CONTEXT :
-			       SORT_ROW;
-	}
-	return SORT_ROW;
-}
 
 static bool is_alike(const struct oom_request *request, const struct event *event)
 {
-	const enum sort sort = sort_of(&probe_at(request->row)->spec);
+	const enum oom_sort sort = oom_sort_of(&probe_at(request->row)->spec);
 
-	if (sort != sort_of(&event->probe->spec))
+	if (sort != oom_sort_of(&event->probe->spec))
 		return false;
-	return sort != SORT_ROW || request->row == event->call->row;
+	return sort != OOM_SORT_ROW || request->row == event->call->row;
 }
 
 static bool is_of_process(const struct oom_request *request, const struct ms_event *header)
@@ -116,6 +66,14 @@ static void end(struct oom_watch *watch, struct oom_request *request, enum oom_o
 	*request = watch->requests[--watch->count];
 	ended.outcome = outcome;
 	ended.end_ts_ns = outcome == OOM_OPEN ? 0 : ts_ns;
+	if ((outcome == OOM_RECOVERED || outcome == OOM_BACKED_OFF) && ended.granted_elsewhere)
+		oom_sites_add(&watch->sites, &(struct oom_refused_site){
+						     .pid = ended.pid,
+						     .start_ns = ended.start_ns,
+						     .stack = ended.stack,
+						     .bytes = ended.last_bytes,
+						     .failures = ended.failures,
+					     });
 	watch->step(watch->context, &ended, OOM_ENDED, NULL, NULL);
 }
 
@@ -231,7 +189,8 @@ static void end_run(struct oom_watch *watch, struct oom_run *run)
 	const struct oom_run ended = *run;
 
 	*run = watch->runs[--watch->runs_count];
-	if (request && request->size_known && sort_of(&probe_at(request->row)->spec) == SORT_DEVICE)
+	if (request && request->size_known &&
+	    oom_sort_of(&probe_at(request->row)->spec) == OOM_SORT_DEVICE)
 		settle(watch, request, ended.piece_bytes * ended.count, ended.last_ts_ns);
 }
 
@@ -376,6 +335,9 @@ static void fail(struct oom_watch *watch, const struct event *event, const struc
 	request->told = false;
 	ask(request, event);
 	take_pieces(watch, request, event);
+	if (is_first)
+		request->refused_before = oom_sites_failures(&watch->sites, request->pid,
+							     request->start_ns, request->stack);
 	watch->step(watch->context, request, is_first ? OOM_BEGAN : OOM_FAILED_AGAIN, event,
 		    change);
 }
@@ -391,11 +353,11 @@ static void note_freed(struct oom_watch *watch, struct oom_request *request,
 		       const struct event *event, const struct change *change)
 {
 	const struct allocation *freed = &change->allocation;
-	const enum sort sort = sort_of(&probe_at(request->row)->spec);
+	const enum oom_sort sort = oom_sort_of(&probe_at(request->row)->spec);
 	struct amount sum = { 0 };
 	size_t space;
 
-	for (space = 0; sort != SORT_HOST && space < MS_SPACES_COUNT; space++) {
+	for (space = 0; sort != OOM_SORT_HOST && space < MS_SPACES_COUNT; space++) {
 		if (!change->has_amounts || !usage_is_on_device(space))
 			continue;
 		sum.count += change->implicit[space].count;
@@ -416,8 +378,8 @@ static void note_freed(struct oom_watch *watch, struct oom_request *request,
 	/* What was allocated afterwards is no cache that makes room. */
 	if (change->free == FREE_KNOWN && freed->ts_ns <= request->first_ts_ns &&
 	    is_same_device(request, freed->device) &&
-	    (sort == SORT_HOST ? sort_of_space(freed->space) == SORT_HOST :
-				 usage_is_on_device(freed->space))) {
+	    (sort == OOM_SORT_HOST ? oom_sort_of_space(freed->space) == OOM_SORT_HOST :
+				     usage_is_on_device(freed->space))) {
 		sum.count++;
 		sum.bytes += freed->size_bytes;
 	}
@@ -457,6 +419,39 @@ static void note_counted(struct oom_watch *watch, const struct event *event)
 	}
 }
 
+/* A retry comes from the same place, or asks for as much again. */
+static bool is_elsewhere(const struct oom_request *request, const struct event *event,
+			 const struct change *change)
+{
+	const uint32_t stack = event_stack_id(event->call);
+
+	return change->has_allocation && request->size_known && request->stack && stack &&
+	       stack != request->stack && change->allocation.size_bytes != request->last_bytes &&
+	       change->allocation.size_bytes != request->most_bytes;
+}
+
+static void note_elsewhere(struct oom_request *request, const struct event *event,
+			   const struct change *change)
+{
+	if (!is_alike(request, event) || !is_elsewhere(request, event, change))
+		return;
+	request->elsewhere++;
+	if (change->allocation.size_bytes > request->elsewhere_bytes)
+		request->elsewhere_bytes = change->allocation.size_bytes;
+}
+
+/* What others get again and again, who is refused each time has not got. */
+static void take_grant(struct oom_watch *watch, struct oom_request *request,
+		       const struct event *event, const struct change *change)
+{
+	const uint64_t bytes = change->allocation.size_bytes;
+
+	request->granted_elsewhere = is_elsewhere(request, event, change);
+	if (request->granted_elsewhere && request->refused_before && bytes >= request->most_bytes)
+		return;
+	settle(watch, request, bytes, event_end_ns(event));
+}
+
 static void succeed(struct oom_watch *watch, const struct event *event, const struct change *change)
 {
 	struct oom_request *request = find(watch, event->header);
@@ -474,7 +469,7 @@ static void succeed(struct oom_watch *watch, const struct event *event, const st
 	if (event->probe->spec.op == MS_OP_ALLOC && request->size_known) {
 		/* The run says how many pieces there are. */
 		if (event->probe->spec.space != MS_SPACE_PHYSICAL && change->has_allocation)
-			settle(watch, request, change->allocation.size_bytes, event_end_ns(event));
+			take_grant(watch, request, event, change);
 		return;
 	}
 	end(watch, request, OOM_RECOVERED, event_end_ns(event));
@@ -496,6 +491,8 @@ static void note_call(struct oom_watch *watch, const struct event *event,
 		else if ((spec->op == MS_OP_FREE || spec->op == MS_OP_CONTEXT) &&
 			 !is_over(watch, request, event->header->ts_ns))
 			note_freed(watch, request, event, change);
+		else if (spec->op == MS_OP_ALLOC && !(event->call->flags & MS_CALL_PART))
+			note_elsewhere(request, event, change);
 	}
 	succeed(watch, event, change);
 }
@@ -573,6 +570,9 @@ void oom_watch_event(struct oom_watch *watch, const struct event *event,
 	if (!event_succeeded(event->call))
 		return;
 	note_work(watch, event);
+	if (watch->sites.count && change->has_allocation && event->probe->spec.op == MS_OP_ALLOC)
+		oom_sites_grant(&watch->sites, event->header->pid, event->header->start_ns,
+				event_stack_id(event->call), change->allocation.size_bytes);
 	if (watch->count && event->header->type == MS_TYPE_CALLS)
 		note_counted(watch, event);
 	else if (watch->count)

@@ -11,27 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/oom_outcome.h"
+#include "analysis/oom_sites.h"
 #include "event/event.h"
 #include "ledger/state.h"
-
-/* clang-format off */
-#define OOM_OUTCOMES(X) \
-	X(OPEN,       "open")       /* not known: the recording ended, or too much was watched */ \
-	X(RECOVERED,  "recovered")  /* as much as was asked for was granted afterwards */ \
-	X(BACKED_OFF, "backed-off") /* less was granted */ \
-	X(HANDLED,    "handled")    /* nothing was, and the process did well without it */ \
-	X(FATAL,      "fatal")      /* nothing was, and the process failed or was killed */ \
-	X(GAVE_UP,    "gave-up")    /* nothing was, and it did nothing more, or ended without an error */
-/* clang-format on */
-
-enum oom_outcome {
-#define X(outcome, name) OOM_##outcome,
-	OOM_OUTCOMES(X)
-#undef X
-		OOM_OUTCOMES_COUNT,
-};
-
-const char *oom_outcome_name(enum oom_outcome outcome);
 
 /* Failures of one thread that belong together. Times are CLOCK_MONOTONIC. */
 struct oom_request {
@@ -77,6 +60,16 @@ struct oom_request {
 	uint64_t allocs_since; /* allocations of any kind */
 	uint64_t work_since;   /* these, launches, copies and memsets */
 
+	/*
+	 * Calls from elsewhere, by their stacks, which asked for other sizes: how many were granted
+	 * memory of the same sort since the first failure, the most that one got, and whether one
+	 * of them is what was granted in the end.
+	 */
+	uint64_t elsewhere, elsewhere_bytes;
+	bool granted_elsewhere;
+	/* From the same place, without ever being granted: failures before, and after the end. */
+	uint64_t refused_before, refused_later;
+
 	size_t place; /* the caller's, to find its own by */
 
 	/* The pieces that were there when one failed: which, and how many still are. */
@@ -113,6 +106,7 @@ struct oom_watch {
 	void *context;
 	struct oom_request requests[OOM_WATCHED];
 	struct oom_run runs[OOM_RUNS];
+	struct oom_sites sites; /* of requests that ended as elsewhere something was granted */
 };
 
 /* Whether the event is a call that failed because memory had run out, and no part of another. */
@@ -121,7 +115,7 @@ bool oom_watch_is_failure(const struct event *event);
 /* Whether an event may say anything of failures: else it need not be looked at. */
 static inline bool oom_watch_may_matter(const struct oom_watch *watch, const struct event *event)
 {
-	return (watch->count | watch->runs_count) ||
+	return (watch->count | watch->runs_count | watch->sites.count) ||
 	       (event->call && (event->call->result == MS_CUDA_OUT_OF_MEMORY ||
 				event->probe->spec.space == MS_SPACE_PHYSICAL));
 }

@@ -313,7 +313,8 @@ static void put_room(struct json *json, const struct analysis_oom *oom)
 static void put_request(struct json *json, const struct analysis_oom *oom)
 {
 	const struct oom_request *request = &oom->request;
-	const bool in_pieces = request->pieces && oom->requested_bytes != request->piece_bytes;
+	const bool in_pieces = request->pieces && oom->requested_bytes != request->piece_bytes,
+		   granted = request->granted_bytes;
 
 	json_put_if(json, "requested_bytes", oom->requested_known, oom->requested_bytes);
 	json_put_bool(json, "requested_at_least", request->at_least);
@@ -324,7 +325,12 @@ static void put_request(struct json *json, const struct analysis_oom *oom)
 							probe_at(request->inner_row)->symbol);
 	json_put_text(json, "outcome", oom_outcome_name(request->outcome));
 	json_put_if(json, "outcome_ts_ns", request->end_ts_ns, request->end_ts_ns);
-	json_put_if(json, "granted_bytes", request->granted_bytes, request->granted_bytes);
+	json_put_if(json, "granted_bytes", granted, request->granted_bytes);
+	json_put_bool(json, "granted_elsewhere", granted && request->granted_elsewhere);
+	json_put_u64(json, "elsewhere_allocations", request->elsewhere);
+	json_put_if(json, "elsewhere_largest_bytes", request->elsewhere, request->elsewhere_bytes);
+	json_put_u64(json, "refused_before", request->refused_before);
+	json_put_u64(json, "refused_later", request->refused_later);
 	json_put_u64(json, "allocations_since", request->allocs_since);
 	json_put_u64(json, "work_since", request->work_since);
 	json_put_if(json, "exit_status", request->exited && request->exit_status != MS_EXIT_UNKNOWN,

@@ -66,7 +66,8 @@ void report_append_oom_repeats(struct string *out, const struct analysis_oom *oo
 static void append_granted(struct string *out, const struct oom_request *request)
 {
 	if (request->granted_bytes)
-		string_append_format(out, "%s was granted", REPORT_SIZE(request->granted_bytes));
+		string_append_format(out, "%s was granted%s", REPORT_SIZE(request->granted_bytes),
+				     request->granted_elsewhere ? " to another call site" : "");
 	else
 		string_append_text(out, "the call succeeded");
 	if (request->end_ts_ns > request->last_ts_ns)
@@ -77,6 +78,29 @@ static void append_granted(struct string *out, const struct oom_request *request
 				     REPORT_SIZE(request->freed_bytes),
 				     REPORT_COUNT(request->freed_count),
 				     request->freed_count == 1 ? "" : "s");
+}
+
+static void append_times(struct string *out, const char *before, uint64_t count, const char *after)
+{
+	string_append_format(out, "%s %s time%s%s; ", before, REPORT_COUNT(count),
+			     count == 1 ? "" : "s", after);
+}
+
+/* What came of the call site that was refused, if that is not what the process went on with. */
+static void append_site(struct string *out, const struct oom_request *request)
+{
+	if (!request->refused_before && !request->refused_later)
+		return;
+	if (request->elsewhere)
+		string_append_format(out,
+				     "other call sites were granted memory %s time%s, %s at most; ",
+				     REPORT_COUNT(request->elsewhere),
+				     request->elsewhere == 1 ? "" : "s",
+				     REPORT_SIZE(request->elsewhere_bytes));
+	if (request->refused_before)
+		append_times(out, "this one had been refused", request->refused_before, " before");
+	if (request->refused_later)
+		append_times(out, "this one was refused", request->refused_later, " more");
 }
 
 static void append_succeeded(struct string *out, const struct oom_request *request)
@@ -150,14 +174,17 @@ static void append_end(struct string *out, const struct report_recording *record
 	switch (oom->request.outcome) {
 	case OOM_RECOVERED:
 	case OOM_BACKED_OFF:
+		append_site(out, &oom->request);
 		append_granted(out, &oom->request);
 		break;
 	case OOM_HANDLED:
+		append_site(out, &oom->request);
 		append_work(out, &oom->request);
 		append_fate(out, &oom->request);
 		break;
 	case OOM_FATAL:
 	case OOM_GAVE_UP:
+		append_site(out, &oom->request);
 		append_refused(out, &oom->request);
 		append_fate(out, &oom->request);
 		break;
@@ -168,6 +195,7 @@ static void append_end(struct string *out, const struct report_recording *record
 						" it says what came of it");
 			break;
 		}
+		append_site(out, &oom->request);
 		string_append_text(out, "the process was still running when the recording ended");
 		if (end_ns > oom->last_ts_ns)
 			string_append_format(out, ", %s later",

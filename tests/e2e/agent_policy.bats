@@ -95,16 +95,14 @@ denied() {
 	other alloc 1000
 	named_puppet agent-p-aa
 	puppet alloc 1000
-	fresh
-	assert_equal "$(traced)" '["agent-p-aa","agent-p-x"]'
+	wait_for '[ "$(traced)" = "[\"agent-p-aa\",\"agent-p-x\"]" ]'
 	puppet_end
 	rm puppet.in puppet.out
 	named_puppet agent-p-ab
 	puppet alloc 1000
 	other_end
 	rm other.in other.out
-	fresh
-	assert_equal "$(traced)" '[]'
+	wait_for '[ "$(traced)" = "[]" ]'
 	puppet_end
 	agent_stop
 }

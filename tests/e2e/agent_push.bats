@@ -18,12 +18,18 @@ collector_port() {
 	echo $((12000 + ($$ * 7 + ${BATS_TEST_NUMBER:-0} * 131) % 7000))
 }
 
+# What it answers from now on: the file is never seen empty.
+collector_answers() {
+	echo "$1" > collector/mode.new
+	mv collector/mode.new collector/mode
+}
+
 # collector_start [PATH]: it answers as `mode` says when this returns.
 collector_start() {
 	local place=${1:-$(collector_port)}
 
 	mkdir -p collector
-	[ -e collector/mode ] || echo ok > collector/mode
+	[ -e collector/mode ] || collector_answers ok
 	rm -f collector/listening
 	/usr/bin/python3 "$BATS_TEST_DIRNAME/otlp_collector.py" "$place" "$PWD/collector" 2> collector.err 3>&- 8>&- 9<&- &
 	COLLECTOR_PID=$!
@@ -155,13 +161,13 @@ own_is() {
 
 @test "a collector that is busy is asked again, not before it wants to be" {
 	mkdir collector
-	echo "429 4" > collector/mode
+	collector_answers "429 4"
 	collector_start
 	push_start
 	wait_for '[ "$(grep -c " 429 " collector/requests.txt)" -ge 2 ]'
-	echo 503 > collector/mode
+	collector_answers 503
 	wait_for 'grep -q " 503 " collector/requests.txt'
-	echo ok > collector/mode
+	collector_answers ok
 	wait_for 'own_is batches_total "result=\"sent\"" -ge 2'
 	awk '$2 == 429 { if (at && $1 - at < 4) exit 1; at = $1 }' collector/requests.txt
 	assert_equal "$(own batches_total 'result="refused"') $(own batches_total 'result="dropped"')" "0 0"
@@ -172,16 +178,16 @@ own_is() {
 
 @test "what a collector refuses for good is lost, counted and said once" {
 	mkdir collector
-	echo 400 > collector/mode
+	collector_answers 400
 	collector_start
 	push_start
 	wait_for 'own_is batches_total "result=\"refused\"" -ge 3'
 	assert_equal "$(grep -c "refuses metrics with status 400" agent.err)" 1
-	echo "partial 7" > collector/mode
+	collector_answers "partial 7"
 	wait_for 'own_is rejected_points_total "" -ge 14'
 	assert_equal "$(grep -c 'has not taken 7 data points of the metrics: why??' agent.err)" 1
 	# An internal error of a collector's must not be repeated, says the protocol.
-	echo 500 > collector/mode
+	collector_answers 500
 	wait_for 'grep -q "refuses metrics with status 500" agent.err'
 	assert_equal "$(own failed_attempts_total)" 0
 	agent_stop
@@ -189,14 +195,14 @@ own_is() {
 
 @test "a collector that is slow, and begins anew, gets each interval; the agent answers meanwhile" {
 	mkdir collector
-	echo "slow 3" > collector/mode
+	collector_answers "slow 3"
 	collector_start
 	push_start
 	wait_for 'own_is queue_batches "" -ge 3'
 	assert_equal "$(ask /health)" ok
 	collector_end
 	wait_for 'own_is failed_attempts_total "" -ge 1'
-	echo ok > collector/mode
+	collector_answers ok
 	collector_start
 	wait_for 'own_is queue_batches "" = 0'
 	own batches_total 'result="sent"' > sent.txt
@@ -211,7 +217,7 @@ own_is() {
 	local kept
 
 	mkdir collector
-	echo "slow 600" > collector/mode
+	collector_answers "slow 600"
 	collector_start
 	push_start
 	wait_for 'own_is queue_batches "" -ge 2'
@@ -219,7 +225,7 @@ own_is() {
 	kept=$(sed -n 's/.*the agent ends: \([0-9]*\) intervals of metrics that .* has not taken are kept until it is started again/\1/p' agent.err)
 	[ "$kept" -ge 3 ]
 	collector_end
-	echo ok > collector/mode
+	collector_answers ok
 	collector_start
 	push_start
 	wait_for '[ "$(own queue_restored_batches_total)" = "$kept" ] && own_is queue_batches "" = 0'

@@ -54,8 +54,7 @@ until_it_is() {
 	puppet_with_cuda
 	puppet alloc 4096
 	top_start -n 30 -p "$PUPPET_PID"
-	for _ in 1 2 3; do puppet launch 5; done
-	puppet churn 10000
+	wait_for 'puppet launch 5; puppet churn 10000; [ "$(grep -c "^20..-..-..T" top.out)" -ge 30 ]'
 	tool_wait top TRACE_PID
 	assert_equal "$(grep -c '^20..-..-..T' top.out)" 30
 	# Rates are of the time between two looks: some look had launches, some allocations.

@@ -227,8 +227,11 @@ called() {
 	puppet_with_cuda
 	$(ffmpeg_command 1000) 3>&- 8>&- 9<&- &
 	local other=$! first=$PUPPET_PID
-	sleep 0.2
+	# It goes on when it is traced.
+	wait_for 'grep -q libcuda "/proc/'$other'/maps"'
+	kill -STOP $other
 	trace_start -p "$PUPPET_PID,$other"
+	kill -CONT $other
 	puppet alloc 4096
 	wait $other
 	puppet_end

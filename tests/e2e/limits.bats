@@ -39,11 +39,17 @@ counted() {
 	[ -z "${3:-}" ] || echo "$REGION $([ "$3" = max ] && echo max || echo $(($3 << 20)))" > "cgroups$1/dmem.max"
 }
 
+# said TEXT: whether the last that the recording has of limits is so, of what stands in its line
+said() {
+	"$REAL" export -f ndjson -o - run.mscope 2> export.err | grep '"type":"memory_limit"' | tail -n 1 | grep -qF "$1"
+}
+
 @test "a recording has what the cgroup of a process uses and may use, also when it is refused memory" {
 	record_start -p "$PUPPET_PID" --nvml=1h -o run.mscope
 	puppet load
 	puppet init
 	puppet alloc 4096
+	wait_for 'said "\"limit_used_bytes\":$((950 << 20)),"'
 	counted /pods 990 1000
 	echo "alloc $((64 << 20))" >&8
 	read -r -t 60 answer <&9
@@ -68,11 +74,6 @@ counted() {
 	"$REAL" report -f text run.mscope | tr -s ' \n' ' ' > report.txt
 	grep -qF "Cause: limit (the limit of its cgroup was reached; programs of cgroup /pods may use 1000 MiB of the device's 2 GiB and used 990 MiB, while 948 MiB of it were free)" report.txt ||
 		fail "$(cat report.txt)"
-}
-
-# said TEXT: whether the last that the recording has of limits is so, of what stands in its line
-said() {
-	"$REAL" export -f ndjson -o - run.mscope 2> export.err | grep '"type":"memory_limit"' | tail -n 1 | grep -qF "$1"
 }
 
 @test "where a process's cgroup has no limit any more and uses nothing, that is said once" {

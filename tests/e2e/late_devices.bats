@@ -46,11 +46,13 @@ ask_until_known() {
 	wait_for 'tell "$ASKER" driver 300; no_longer_listening'
 }
 
-# How many links of ours there are to the functions by which threads ask.
+# How many links the trace has to the functions by which threads ask; other tests' tools have theirs.
 ask_links() {
-	local programs
+	local own programs
 
-	programs=$(bpftool -j prog | jq -c '[.[] | select((.name // "") | startswith("ms_ask_")) | .id]')
+	own=$(sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$TRACE_PID"/fdinfo/* | jq -s .)
+	programs=$(bpftool -j prog | jq -c --argjson own "$own" \
+		'[.[] | select((.name // "") | startswith("ms_ask_")) | .id | select(IN($own[]))]')
 	bpftool -j link | jq --argjson programs "$programs" '[.[] | select(.prog_id as $id | $programs | index($id))] | length'
 }
 

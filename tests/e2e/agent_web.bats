@@ -204,5 +204,7 @@ status_of() {
 	"$MEMSCOPE" agent --check-config --web-config "$PWD/web.yml"
 	run "$MEMSCOPE" agent --check-config --web-config "$PWD/web.yml" --listen off
 	assert_equal "$status" 2
-	[[ "$output" == *"is for an address and port"* ]]
+	[[ "$output" == *"is for an address and port of --listen, which is off" ]]
+	run "$MEMSCOPE" agent --check-config --web-config "$PWD/web.yml" --listen "unix:$PWD/query"
+	[[ "$output" == *"is for an address and port of --listen: on a Unix socket, the kernel says who asks" ]]
 }

@@ -74,7 +74,7 @@ static int parse_address(const struct option_row *row, const char *value, void *
 	if (!*text || !listener_parse(&address, value))
 		return 0;
 	log_error("--%s: \"%s\" is not an address and port (127.0.0.1:9750, [::1]:9750),"
-		  " unix:PATH or off",
+		  " unix:/PATH or off",
 		  row->name, value);
 	return -EINVAL;
 }
@@ -378,8 +378,9 @@ static int complete(struct agent_settings *settings)
 	if (settings->listen)
 		listener_parse(&settings->listen_address, settings->listen);
 	if (settings->web_config && (!settings->listen || settings->listen_address.is_unix)) {
-		log_error("--web-config: it is for an address and port of --listen: on a Unix"
-			  " socket, the kernel says who asks");
+		log_error("--web-config: it is for an address and port of --listen%s",
+			  settings->listen ? ": on a Unix socket, the kernel says who asks" :
+					     ", which is off");
 		return EXIT_USAGE;
 	}
 	if (settings->socket) {

@@ -214,7 +214,7 @@ late_end() {
 	puppet info
 	wait_for 'ask /metrics > metrics.txt; grep -q ^memscope_gpu_nvml_used_bytes metrics.txt'
 	echo "crash nvmlDeviceGetMemoryInfo_v2" >> devices.txt
-	wait_for 'grep -q "warning: NVML does not answer any more .*nvmlDeviceGetMemoryInfo_v2 (device 0) has ended" agent.err'
+	wait_for 'grep -q "warning: NVML does not answer any more: nvmlDeviceGetMemoryInfo_v2 (device 0) has ended" agent.err'
 	fresh
 	ask /metrics > metrics.txt
 	promtool check metrics < metrics.txt

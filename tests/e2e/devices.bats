@@ -167,6 +167,33 @@ valid_lines() {
 	wait_for '[ -z "$(tool_processes memscope-nvml)" ]'
 }
 
+@test "NVML that fails is asked again, of a library that is loaded anew" {
+	local answered
+
+	puppet_with_cuda
+	state 1000M "fail nvmlInit_v2 9"
+	record_start -o run.mscope --nvml=50ms -p "$PUPPET_PID"
+	wait_for 'grep -q "debug: NVML is asked again in 300 ms: nvmlInit_v2: " record.err'
+	wait_for 'grep -q "debug: NVML is asked again in 600 ms: nvmlInit_v2: " record.err'
+	state 1000M
+	wait_for 'grep -q "NVML answers now" record.err'
+	state 2000M "crash nvmlDeviceGetMemoryInfo_v2 device=1"
+	wait_for 'grep -q "warning: NVML does not answer any more: nvmlDeviceGetMemoryInfo_v2 (device 1) has ended" record.err'
+	wait_for 'grep -q "debug: NVML is asked again in 600 ms: nvmlDeviceGetMemoryInfo_v2" record.err'
+	state 3000M
+	wait_for 'grep -q "NVML answers again" record.err'
+	answered=$(answers)
+	wait_for '[ "$(answers)" -gt $((answered + 2)) ]'
+	# It is not said time and again.
+	assert_equal "$(grep -c "does not answer any more" record.err)" 1
+	record_stop
+	puppet_end
+	assert_whole run.mscope
+	assert_equal "$(said 'select(.type == "device_memory" and .uuid == "GPU-a") | [.used_bytes / 1048576]' | uniq)" \
+		$'1000\n2000\n3000'
+	wait_for '[ -z "$(tool_processes memscope-nvml)$(tool_processes memscope-nkeep)" ]'
+}
+
 @test "errors that the driver reports of a device are in the lines, the recording and the report" {
 	[ -w /dev/kmsg ] || skip "nothing can be written to the kernel's log"
 	puppet_with_cuda

@@ -2,8 +2,10 @@
 /*
  * What NVML says while it is captured: asked at the beginning, every few seconds, when a call has
  * been refused memory or the caller wants it, and at the end. NVML may take long, or not answer at
- * all: nothing waits for it, except the end, and that not for long.
+ * all: nothing waits for it, except the end, and that not for long. After a failure it is asked
+ * again, but less and less often.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -16,8 +18,13 @@
 
 #define LAST_MS 200          /* what the end waits for */
 #define HANGS_NS 30000000000 /* an answer that takes longer does not come */
+#define PAUSE_PERIODS 6      /* until it is asked again after it has failed, at first, */
+#define MOST_DOUBLINGS 3     /* and then twice as many each time, up to 48 */
 #define OOM_NS 1000000000    /* between two that a refusal asks for */
 #define OUT_OF_MEMORY 2      /* CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation */
+
+static int on_answer(void *context, uint64_t data);
+static void ask(struct live *live);
 
 static int feed_processes(struct live *live, uint64_t ts_ns)
 {
@@ -129,31 +136,71 @@ static int feed_closed(struct live *live)
 	return live->err;
 }
 
-/*
- * Without NVML there is nothing more to ask. Where it has answered before, who relies on its
- * numbers has to know.
- */
-static void give_up(struct live *live, bool at_end)
+/* ---- while it does not answer ---------------------------------------------------------------- */
+
+/* It may have failed because the driver is loaded later, or anew. */
+static uint64_t pause_ns(const struct live *live)
+{
+	const uint32_t doublings = live->devices_failures - 1;
+
+	return live->options.devices_ns * PAUSE_PERIODS
+	       << (doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS);
+}
+
+/* Where it has answered before, who relies on its numbers has to know. */
+static void pause_asking(struct live *live, bool at_end)
 {
 	const char *problem =
 		live->snapshot->problem[0] ? live->snapshot->problem : "there is none";
+	const bool news = live->devices_answered && !live->devices_failures && !at_end;
 
-	if (live->devices_answered && !at_end)
-		log_warning(
-			"NVML does not answer any more and is not asked again: %s. What devices "
-			"have in use, and who else holds it, is not known from now on. Look for "
-			"errors of the GPU (dmesg | grep -E 'NVRM|Xid'), then start this again",
-			problem);
+	live->devices_failures++;
+	live->devices_again_ns = clock_monotonic_ns() + pause_ns(live);
+	loop_remove(live->loop, live->devices_source);
+	live->devices_source = NULL;
+	nvml_leave(live->nvml);
+	if (news)
+		log_warning("NVML does not answer any more: %s. Until it does, what devices have"
+			    " in use, and who else holds it, is not known. Look for errors of the"
+			    " GPU (dmesg | grep -E 'NVRM|Xid'). NVML is asked again from time to"
+			    " time, once that call has returned",
+			    problem);
 	else
-		log_debug("NVML is not asked any more: %s", problem);
-	live_devices_close(live);
+		log_debug("NVML is asked again in %llu ms: %s",
+			  (unsigned long long)pause_ns(live) / 1000000, problem);
 }
+
+/* The library is loaded anew, too. */
+static void ask_anew(struct live *live)
+{
+	if (clock_monotonic_ns() < live->devices_again_ns || nvml_renew(live->nvml))
+		return;
+	if (loop_add_fd(live->loop, nvml_fd(live->nvml), EPOLLIN, on_answer, live, 0,
+			&live->devices_source))
+		return;
+	live->devices_again_ns = 0;
+	ask(live);
+}
+
+static void answers_again(struct live *live)
+{
+	if (live->devices_failures && live->devices_answered)
+		log_info("NVML answers again");
+	else if (live->devices_failures)
+		log_info("NVML answers now");
+	live->devices_failures = 0;
+	live->devices_answered = true;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Takes an answer, or what there is of it. */
 static int take(struct live *live, int wait_ms)
 {
 	const int err = nvml_take(live->nvml, wait_ms, live->snapshot);
 
+	if (err == -EAGAIN)
+		return 0;
 	live->devices_asked = false;
 	log_debug("NVML: %u devices, %u processes, %llu us", live->snapshot->devices_count,
 		  live->snapshot->processes_count, (unsigned long long)live->snapshot->ns / 1000);
@@ -161,9 +208,9 @@ static int take(struct live *live, int wait_ms)
 	if (!live->err && !feed_closed(live))
 		feed_snapshot(live);
 	if (err || live->snapshot->state != NVML_READY)
-		give_up(live, wait_ms != 0);
+		pause_asking(live, wait_ms != 0);
 	else
-		live->devices_answered = true;
+		answers_again(live);
 	return live->err;
 }
 
@@ -179,6 +226,10 @@ static void ask(struct live *live)
 
 	if (!live->nvml)
 		return;
+	if (live->devices_again_ns) {
+		ask_anew(live);
+		return;
+	}
 	if (live->devices_asked) {
 		if (now_ns - live->devices_asked_ns > HANGS_NS)
 			take(live, 0);
@@ -239,7 +290,7 @@ void live_devices_start(struct live *live)
 	if (!live->snapshot || nvml_open(&live->nvml))
 		live->nvml = NULL;
 	else
-		live->options.scope.except = nvml_pid(live->nvml);
+		live->options.scope.except = nvml_child(live->nvml);
 }
 
 void live_devices_end(struct live *live)
@@ -247,8 +298,9 @@ void live_devices_end(struct live *live)
 	if (!live->nvml || live->err)
 		return;
 	/* What was asked for in the middle is as good. */
-	ask(live);
-	if (live->nvml && live->devices_asked)
+	if (!live->devices_again_ns)
+		ask(live);
+	if (live->devices_asked)
 		take(live, LAST_MS);
 }
 
@@ -258,6 +310,7 @@ void live_devices_close(struct live *live)
 	loop_remove(live->loop, live->devices_source);
 	loop_remove(live->loop, live->devices_timer);
 	live->devices_source = live->devices_timer = NULL;
+	live->options.scope.except = NULL;
 	nvml_close(live->nvml);
 	live->nvml = NULL;
 	free(live->snapshot);

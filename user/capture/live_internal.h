@@ -123,12 +123,14 @@ struct live {
 	char gpu_library[PATH_MAX]; /* that a command loads, if times of the GPU are wanted */
 	int gpu_fd;                 /* of the probe in it; negative: there is none */
 	bool gpu_environment;       /* its variables are in the command's environment */
-	struct nvml *nvml;          /* NULL: it is not asked, or not any more */
+	struct nvml *nvml;          /* NULL: it is not asked */
 	struct nvml_snapshot *snapshot;
 	struct loop_source *devices_source, *devices_timer;
 	bool devices_asked;    /* and not answered yet */
 	bool devices_answered; /* NVML has, at least once */
 	uint64_t devices_asked_ns;
+	uint64_t devices_again_ns;        /* not to be asked before; 0: it answers */
+	uint32_t devices_failures;        /* since it has answered last */
 	uint64_t devices_refused_ns;      /* when a call that was refused memory was a reason to */
 	struct loop_source *limits_timer; /* NULL: the kernel counts no device memory of cgroups */
 	struct loop_source *limits_soon;  /* set when a call was refused memory: of its process, */

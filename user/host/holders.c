@@ -45,7 +45,7 @@ static void read_holder(pid_t pid, const struct nvidia_majors *majors, struct ho
 /* Whether the process of that number is one of this tool's. */
 static bool is_own(pid_t pid, const struct nvml *nvml)
 {
-	return pid == getpid() || (nvml && pid == nvml_pid(nvml));
+	return pid == getpid() || (nvml && pid == *nvml_child(nvml));
 }
 
 static int scan_process(struct holders *holders, pid_t pid, const struct nvidia_majors *majors)

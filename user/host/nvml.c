@@ -18,23 +18,38 @@
 #include "base/log.h"
 #include "host/nvml_survey.h"
 
+#define PEER_FD 3                  /* of starter and child */
 #define LARGEST_BYTES (1ull << 50) /* of a device whose total is not known */
 
-struct nvml {
-	pid_t child;                   /* 0: it is gone, or left to itself */
-	int fd;                        /* of a pair of sockets, the other of which the child has */
-	bool asked;                    /* and not answered yet */
-	uint64_t asked_ns;             /* CLOCK_MONOTONIC */
-	bool hung;                     /* that is why there is no child */
-	char end[256];                 /* why there is none, in words; "": there is one */
-	struct nvml_snapshot *written; /* by the child: shared */
+/*
+ * Through the sockets go the numbers of questions, above 0, and of answers to them: a question that
+ * a child has not read before it ended is the next one's. From the starter comes ENDED.
+ */
+#define ENDED 0
+
+/* Of the mapping that all three have. */
+struct shared {
+	pid_t child; /* 0: none has been started, or it has ended */
+	struct nvml_snapshot snapshot;
 };
 
-/* ---- the child ------------------------------------------------------------------------------- */
+struct nvml {
+	pid_t starter;
+	int fd;            /* of a pair of sockets, the other of which starter and child have */
+	bool asked;        /* and not answered yet */
+	uint8_t question;  /* number of the last one */
+	uint64_t asked_ns; /* CLOCK_MONOTONIC */
+	bool left, ended;  /* the child is left to itself; it has ended */
+	bool hung;         /* that is why it is left */
+	char end[256];     /* why there is none, in words; "": there is one */
+	struct shared *shared;
+};
+
+/* ---- the starter and the child --------------------------------------------------------------- */
 
 /*
- * It keeps nothing of its parent's: who waits for the end of a pipe must not wait for a child that
- * hangs. What the library prints is of no use to anyone.
+ * They keep nothing of their parent's: who waits for the end of a pipe must not wait for a child
+ * that hangs. What the library prints is of no use to anyone.
  */
 static void let_go(int fd)
 {
@@ -45,28 +60,127 @@ static void let_go(int fd)
 	if (null >= 0)
 		for (i = 0; i < 3; i++)
 			dup2(null, i);
-	if (dup2(fd, 3) < 0)
+	if (dup2(fd, PEER_FD) < 0)
 		_exit(1);
-	close_range(4, ~0u, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "memscope-nvml");
-	signal(SIGINT, SIG_IGN); /* the parent ends it when it is done */
+	close_range(PEER_FD + 1, ~0u, 0);
+	signal(SIGINT, SIG_IGN); /* the parent ends them when it is done */
 	signal(SIGTERM, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void serve(int fd, struct nvml_snapshot *snapshot, pid_t parent)
+/* Ends with its parent, which is that one. */
+static void become(const char *name, pid_t parent)
 {
-	struct nvml_survey survey = { .snapshot = snapshot };
-	char byte;
-
-	let_go(fd);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, name);
 	if (getppid() != parent)
 		_exit(0);
-	while (read(3, &byte, 1) == 1) {
+}
+
+static void serve(struct nvml_snapshot *snapshot)
+{
+	struct nvml_survey survey = { .snapshot = snapshot };
+	uint8_t question;
+
+	while (read(PEER_FD, &question, 1) == 1) {
 		nvml_survey_run(&survey);
-		if (write(3, &byte, 1) != 1)
+		if (write(PEER_FD, &question, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static volatile pid_t started; /* in the starter: the child; 0: there is none */
+
+static void end_child(int signal)
+{
+	(void)signal;
+	if (started)
+		kill(started, SIGKILL);
+}
+
+/* Until there is a question, which the next child reads. */
+static bool await_question(void)
+{
+	struct pollfd question = { .fd = PEER_FD, .events = POLLIN };
+
+	while (poll(&question, 1, -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return question.revents & POLLIN;
+}
+
+static void mask_term(int how)
+{
+	sigset_t term;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(how, &term, NULL);
+}
+
+/* SIGTERM that comes meanwhile ends the child that it is meant for. */
+static void start_child(struct shared *shared)
+{
+	const pid_t parent = getpid();
+	pid_t child;
+
+	mask_term(SIG_BLOCK);
+	child = fork();
+	if (!child) {
+		signal(SIGTERM, SIG_DFL);
+		mask_term(SIG_UNBLOCK);
+		become("memscope-nvml", parent);
+		shared->child = getpid(); /* before anything is loaded */
+		serve(&shared->snapshot);
+	}
+	started = child > 0 ? child : 0;
+	mask_term(SIG_UNBLOCK);
+}
+
+/* Of a question that no child could be started for. */
+static void drop_question(void)
+{
+	uint8_t question;
+
+	if (read(PEER_FD, &question, 1) != 1)
+		_exit(0);
+}
+
+/* No signal is sent to it after that, as its pid can be another one's. */
+static void await_end(struct shared *shared)
+{
+	siginfo_t info;
+
+	while (started && waitid(P_PID, (id_t)started, &info, WEXITED | WNOWAIT) < 0 &&
+	       errno == EINTR)
+		;
+	mask_term(SIG_BLOCK);
+	if (started)
+		waitpid(started, NULL, 0);
+	started = shared->child = 0;
+	mask_term(SIG_UNBLOCK);
+}
+
+/*
+ * Starts a child when it is asked for something, and says when it has ended. One that hangs in the
+ * kernel ends when that lets it; until then, there is no other. SIGTERM ends the child.
+ */
+static void start_children(int fd, struct shared *shared, pid_t parent)
+{
+	const struct sigaction on_term = { .sa_handler = end_child };
+	const uint8_t ended = ENDED;
+
+	let_go(fd);
+	become("memscope-nkeep", parent);
+	sigaction(SIGTERM, &on_term, NULL);
+	while (await_question()) {
+		start_child(shared);
+		if (!started)
+			drop_question();
+		await_end(shared);
+		if (write(PEER_FD, &ended, 1) != 1)
 			break;
 	}
 	_exit(0);
@@ -83,15 +197,15 @@ int nvml_open(struct nvml **nvml)
 	*nvml = NULL;
 	if (!opened)
 		return -ENOMEM;
-	opened->written = mmap(NULL, sizeof(*opened->written), PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (opened->written == MAP_FAILED ||
+	opened->shared = mmap(NULL, sizeof(*opened->shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (opened->shared == MAP_FAILED ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) ||
-	    (opened->child = fork()) < 0) {
+	    (opened->starter = fork()) < 0) {
 		err = -errno;
 		log_error("cannot start a process for NVML: %s", strerror(-err));
-		if (opened->written != MAP_FAILED)
-			munmap(opened->written, sizeof(*opened->written));
+		if (opened->shared != MAP_FAILED)
+			munmap(opened->shared, sizeof(*opened->shared));
 		if (pair[0] >= 0) {
 			close(pair[0]);
 			close(pair[1]);
@@ -99,8 +213,8 @@ int nvml_open(struct nvml **nvml)
 		free(opened);
 		return err;
 	}
-	if (!opened->child)
-		serve(pair[1], opened->written, parent);
+	if (!opened->starter)
+		start_children(pair[1], opened->shared, parent);
 	close(pair[1]);
 	opened->fd = pair[0];
 	*nvml = opened;
@@ -111,7 +225,8 @@ int nvml_ask(struct nvml *nvml)
 {
 	if (nvml->asked)
 		return 0;
-	if (!nvml->child || send(nvml->fd, "?", 1, MSG_NOSIGNAL) != 1)
+	nvml->question = nvml->question % UINT8_MAX + 1;
+	if (nvml->left || nvml->ended || send(nvml->fd, &nvml->question, 1, MSG_NOSIGNAL) != 1)
 		return -EPIPE;
 	nvml->asked = true;
 	nvml->asked_ns = clock_monotonic_ns();
@@ -123,39 +238,63 @@ int nvml_fd(const struct nvml *nvml)
 	return nvml->fd;
 }
 
-pid_t nvml_pid(const struct nvml *nvml)
+const pid_t *nvml_child(const struct nvml *nvml)
 {
-	return nvml->child;
+	return &nvml->shared->child;
 }
 
-/* One that hangs in the kernel dies when that lets it. */
-static void leave(struct nvml *nvml)
+void nvml_leave(struct nvml *nvml)
 {
-	if (!nvml->child)
+	if (nvml->left || nvml->ended)
 		return;
-	kill(nvml->child, SIGKILL);
-	waitpid(nvml->child, NULL, WNOHANG);
-	nvml->child = 0;
+	kill(nvml->starter, SIGTERM);
+	nvml->left = true;
 }
 
-/* Returns 0, -ETIMEDOUT or -EPIPE. */
+int nvml_renew(struct nvml *nvml)
+{
+	uint8_t byte;
+
+	/* An answer may have come after all, and the end after that. */
+	while (!nvml->ended && recv(nvml->fd, &byte, 1, MSG_DONTWAIT) == 1)
+		nvml->ended = byte == ENDED;
+	if (!nvml->ended)
+		return -EAGAIN;
+	memset(&nvml->shared->snapshot, 0, sizeof(nvml->shared->snapshot));
+	nvml->left = nvml->ended = nvml->hung = false;
+	nvml->end[0] = '\0';
+	return 0;
+}
+
+/* Returns 0, -ETIMEDOUT, -EPIPE, or -EAGAIN: an answer to an earlier question was read. */
+static int read_answer(struct nvml *nvml)
+{
+	uint8_t byte = ENDED;
+
+	if (recv(nvml->fd, &byte, 1, 0) == 1 && byte != ENDED)
+		return byte == nvml->question ? 0 : -EAGAIN;
+	nvml->ended = true;
+	return -EPIPE;
+}
+
+/* The same. */
 static int await(struct nvml *nvml, int call_ms)
 {
+	const uint32_t *step = &nvml->shared->snapshot.step;
 	struct pollfd answer = { .fd = nvml->fd, .events = POLLIN };
-	uint32_t step = __atomic_load_n(&nvml->written->step, __ATOMIC_ACQUIRE), now;
-	char byte;
-	int ready;
+	uint32_t before = __atomic_load_n(step, __ATOMIC_ACQUIRE), now;
+	int ready, err;
 
 	for (;;) {
 		ready = poll(&answer, 1, call_ms);
-		if (ready > 0)
-			break;
-		now = __atomic_load_n(&nvml->written->step, __ATOMIC_ACQUIRE);
-		if ((ready < 0 && errno != EINTR) || (!ready && now == step))
+		err = ready > 0 ? read_answer(nvml) : 0;
+		if (ready > 0 && (err != -EAGAIN || !call_ms))
+			return err;
+		now = __atomic_load_n(step, __ATOMIC_ACQUIRE);
+		if ((ready < 0 && errno != EINTR) || (!ready && now == before))
 			return -ETIMEDOUT;
-		step = now;
+		before = now;
 	}
-	return recv(nvml->fd, &byte, 1, 0) == 1 ? 0 : -EPIPE;
 }
 
 /* What the child has done last, and how that ended. */
@@ -173,9 +312,14 @@ int nvml_take(struct nvml *nvml, int call_ms, struct nvml_snapshot *snapshot)
 	if (!nvml->asked) {
 		memset(snapshot, 0, sizeof(*snapshot));
 		err = -EPIPE;
+		if (!nvml->end[0])
+			snprintf(nvml->end, sizeof(nvml->end),
+				 "the process that called it has ended");
 	} else {
 		err = await(nvml, call_ms);
-		memcpy(snapshot, nvml->written, sizeof(*snapshot));
+		if (err == -EAGAIN)
+			return err;
+		memcpy(snapshot, &nvml->shared->snapshot, sizeof(*snapshot));
 		if (err)
 			snapshot->ns = clock_monotonic_ns() - nvml->asked_ns;
 		nvml_snapshot_check(snapshot);
@@ -183,7 +327,7 @@ int nvml_take(struct nvml *nvml, int call_ms, struct nvml_snapshot *snapshot)
 		nvml->hung = err == -ETIMEDOUT;
 		if (!err)
 			return 0;
-		leave(nvml);
+		nvml_leave(nvml);
 		note_end(nvml, snapshot);
 	}
 	if (snapshot->state == NVML_UNASKED)
@@ -197,9 +341,10 @@ void nvml_close(struct nvml *nvml)
 {
 	if (!nvml)
 		return;
-	leave(nvml);
+	kill(nvml->starter, SIGKILL);
+	waitpid(nvml->starter, NULL, 0);
 	close(nvml->fd);
-	munmap(nvml->written, sizeof(*nvml->written));
+	munmap(nvml->shared, sizeof(*nvml->shared));
 	free(nvml);
 }
 

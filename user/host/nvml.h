@@ -3,7 +3,8 @@
  * What NVML, the driver's management library, says of devices and of the processes that hold their
  * memory. Calls of NVML are known to hang in the kernel for ever (open-gpu-kernel-modules, issue
  * 1333), so a child process makes them, which is left to itself if it does not answer: it never
- * holds up this one. Nothing is set through NVML, only read.
+ * holds up this one. When it has ended, another one can be asked. Nothing is set through NVML, only
+ * read.
  *
  * The library is the machine's own and is loaded when it is there; nothing is linked with it.
  */
@@ -104,7 +105,10 @@ struct nvml_snapshot {
 
 struct nvml;
 
-/* Starts the child. To be called before there are threads. Returns 0 or -errno, logged. */
+/*
+ * Starts a small process that starts the child when it is asked for something. To be called before
+ * there are threads. Returns 0 or -errno, logged.
+ */
 int nvml_open(struct nvml **nvml);
 
 /* Asks for a snapshot, unless the last one is still awaited. Returns 0 or -errno. */
@@ -113,17 +117,31 @@ int nvml_ask(struct nvml *nvml);
 /* It can be read when an answer has come. */
 int nvml_fd(const struct nvml *nvml);
 
-/* The child's, so that its own descriptors are not taken for another program's. */
-pid_t nvml_pid(const struct nvml *nvml);
+/*
+ * The child's pid, so that its own descriptors are not taken for another program's. 0: there is
+ * none. It changes, until nvml_close().
+ */
+const pid_t *nvml_child(const struct nvml *nvml);
 
 /*
  * Waits for what was asked for, as long as no call of NVML takes more than `call_ms`. `snapshot` is
  * checked, and whole unless it says otherwise: after -ETIMEDOUT (the child is left to itself) and
- * -EPIPE (it has died) it has what came before. Then nothing more can be asked.
+ * -EPIPE (it has died) it has what came before. Then nothing more can be asked until nvml_renew().
+ * -EAGAIN, without `call_ms` alone: what nvml_fd() had is the answer to an earlier question.
  */
 int nvml_take(struct nvml *nvml, int call_ms, struct nvml_snapshot *snapshot);
 
-/* Ends the child, without waiting for it to do so. NULL does nothing. */
+/* Ends the child, which will not be asked any more, without waiting for it to do so. */
+void nvml_leave(struct nvml *nvml);
+
+/*
+ * After nvml_leave(), or nvml_take() that failed: from now on another child is asked, which loads
+ * the library anew. Returns 0, or -EAGAIN: the one before has not ended, because a call of it has
+ * not returned; to be tried again later.
+ */
+int nvml_renew(struct nvml *nvml);
+
+/* Ends the child as nvml_leave() does. NULL does nothing. */
 void nvml_close(struct nvml *nvml);
 
 /* "no permission", of what an NVML call returned. */

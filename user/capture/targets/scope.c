@@ -81,7 +81,7 @@ bool scope_wants(const struct scope *scope, struct targets *targets, pid_t pid,
 	bool wanted = false;
 	int fd;
 
-	if (pid == getpid() || pid == scope->except || !mapping->executable ||
+	if (pid == getpid() || (scope->except && pid == *scope->except) || !mapping->executable ||
 	    mapping->path[0] != '/')
 		return false;
 	if (!scope_includes(scope, pid))

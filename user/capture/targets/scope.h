@@ -15,9 +15,9 @@
 
 struct scope {
 	bool all;
-	const char *cgroup;          /* its path in the hierarchy, "/a/b"; NULL: none */
-	const char *hierarchy;       /* name of its directory, with version 1; NULL: any */
-	pid_t except;                /* a child of ours, which NVML has map the driver; 0: none */
+	const char *cgroup;    /* its path in the hierarchy, "/a/b"; NULL: none */
+	const char *hierarchy; /* name of its directory, with version 1; NULL: any */
+	const pid_t *except;   /* a child of ours, which NVML has map the driver; NULL: none */
 	const struct policy *policy; /* who of those is not traced after all; NULL: all are */
 	const struct process_selection *selection; /* who of those alone is traced; NULL: all are */
 	/*

@@ -35,6 +35,8 @@ says() {
 }
 
 @test "a leak that fills the device, and is refused more for as long as that took: a leak all the same" {
+	local begin
+
 	# Its files are known before it is done.
 	SIMCUDA_DELAY=cuInit=$(time_to_attach 300)ms seen -- "$WORKLOADS/oncall" stuck
 	says '^Out of memory: cudaMalloc\(8 MiB\) in oncall' \
@@ -44,6 +46,11 @@ says() {
 	assert_equal "$("$MEMSCOPE" report -f json run.mscope | jq -c '[.recordings[0].findings[] | select(.rule == "leak-growth") | [.bytes, .confidence]]')" \
 		"[[$((1 << 30)),\"medium\"]]"
 	run -8 "$MEMSCOPE" report --fail-on leak-growth run.mscope
+	# A bundle may begin when all of it is there.
+	begin=$("$MEMSCOPE" export -j run.mscope | jq -rs 'map(select(.op? == "alloc" and .result == 2)) | .[10].wall_ns / 1e9 | floor + 1 | todate')
+	"$MEMSCOPE" report -f text --from "$begin" run.mscope | tr -s ' \n' ' ' > cut.txt
+	grep -qE 'Cause: steady-growth \(most of what was in use came from one place, block by block before what is seen here: it held 1 GiB, and all of that came from allocate [^<]*< stuck ' cut.txt
+	grep -qE 'None found, but oncall \([0-9]+\) was refused memory again and again, and could not grow: what it holds was made before, as Failure 1 says\.' cut.txt
 }
 
 @test "a call site that never gets what others get: not recovered, and the report says what was seen" {

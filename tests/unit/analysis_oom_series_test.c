@@ -178,6 +178,40 @@ static void run_frees(struct run *run)
 	fail_alloc(run, BLOCK);
 }
 
+/* All of it was there when the recording began, and it asks again and again. */
+static void keep_before(struct run *run, int requests, uint64_t size)
+{
+	int i;
+
+	run->pipeline.from_ns = UINT64_MAX;
+	begin(run);
+	for (i = 0; i < BLOCKS; i++) {
+		alloc_from(run, KEEPER, BLOCK);
+		step(run);
+	}
+	steps(run, 300);
+	run->pipeline.from_ns = run->now_ns;
+	for (i = 0; i < requests; i++) {
+		steps(run, 3);
+		fail_alloc(run, size);
+	}
+}
+
+static void run_kept_before(struct run *run)
+{
+	keep_before(run, 20, BLOCK);
+}
+
+static void run_kept_before_and_asked_once(struct run *run)
+{
+	keep_before(run, 1, BLOCK);
+}
+
+static void run_kept_before_and_asked_for_more(struct run *run)
+{
+	keep_before(run, 20, 4 * BLOCK);
+}
+
 /* The rest of the device is in no account. */
 static void run_little_of_all(struct run *run)
 {
@@ -204,6 +238,9 @@ static const struct {
 	{ { "sizes", run_sizes, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_FULL, 0, false, false },
 	{ { "lines", run_lines, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_FULL, 0, false, false },
 	{ { "frees", run_frees, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_UNEXPLAINED, BLOCKS, true, true },
+	{ { "kept before", run_kept_before, { { FINDING_OOM, M, BLOCK } }, 1 }, OOM_STEADY, BLOCKS, true, true },
+	{ { "kept before, and asked once", run_kept_before_and_asked_once, { { FINDING_OOM, L, BLOCK } }, 1 }, OOM_FULL, BLOCKS, true, true },
+	{ { "kept before, and asked for more", run_kept_before_and_asked_for_more, { { FINDING_OOM, L, 4 * BLOCK } }, 1 }, OOM_FULL, BLOCKS, true, true },
 	{ { "little of the device", run_little_of_all, { { FINDING_OOM, M, BLOCK } }, 1 }, OOM_UNEXPLAINED, BLOCKS, true, true },
 	/* clang-format on */
 };

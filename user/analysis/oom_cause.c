@@ -213,6 +213,9 @@ static bool has_cache(const struct analysis_oom *oom)
 static const char *doubt_of_series(const struct analysis_oom *oom,
 				   const struct analysis_options *options)
 {
+	if (oom->series.made_before)
+		return "it was made before what was seen of the process began: all of it may be"
+		       " needed";
 	if (oom->series.launched)
 		return "it was seen for a short time: all of it may be needed";
 	return options->captured_ops >> MS_OP_LAUNCH & 1 ?

@@ -132,8 +132,9 @@ struct oom_series {
 	uint64_t block_bytes;
 	uint64_t first_ns, last_ns;
 	uint64_t made[OOM_SERIES_PARTS];
-	uint64_t frees; /* of blocks of about that size, from the same function */
-	bool launched;  /* the process launched something meanwhile */
+	uint64_t frees;   /* of blocks of about that size, from the same function */
+	bool launched;    /* the process launched something meanwhile */
+	bool made_before; /* before what was seen: parts end with the last block */
 };
 
 struct oom_block {

@@ -97,11 +97,18 @@ static int add_block(struct search *search, const struct allocation *allocation)
 	return 0;
 }
 
-/* When in the time from the first one to the failure its blocks were made. */
+static uint64_t length_of(const struct analysis_oom *oom)
+{
+	const struct oom_series *series = &oom->series;
+
+	return (series->made_before ? series->last_ns : oom->figures_ts_ns) - series->first_ns;
+}
+
+/* When in the time from the first one to the failure, or to the last one, its blocks were made. */
 static int note_time(struct search *search, const struct allocation *allocation)
 {
 	struct oom_series *series = &search->oom->series;
-	const uint64_t length = search->oom->figures_ts_ns - series->first_ns;
+	const uint64_t length = length_of(search->oom);
 	uint64_t part;
 
 	if (!is_part_of(search, allocation, series))
@@ -176,6 +183,7 @@ int oom_series_find(struct analysis_oom *oom, const struct oom_around *around,
 	if (!err)
 		choose(&search, options);
 	if (!err && oom->series.live.count) {
+		oom->series.made_before = oom->series.last_ns < activity->base_ns;
 		err = each_block(&search, note_time);
 		note_frees(&oom->series, activity);
 		note_launches(&oom->series, activity);
@@ -188,14 +196,17 @@ int oom_series_find(struct analysis_oom *oom, const struct oom_around *around,
 bool oom_series_is_steady(const struct analysis_oom *oom, const struct analysis_options *options)
 {
 	const struct oom_series *series = &oom->series;
+	const bool alike =
+		usage_size_class(oom->requested_bytes) == usage_size_class(series->block_bytes);
 	size_t i;
 
 	/* What loads a program is often made at once, and then something else is asked for. */
-	if (!series->launched &&
-	    usage_size_class(oom->requested_bytes) != usage_size_class(series->block_bytes))
+	if (!series->launched && !alike)
 		return false;
-	if (!series->live.count || series->frees ||
-	    oom->figures_ts_ns - series->first_ns < options->steady_ns)
+	/* If nothing is asked for but more of that, again and again, it is what cannot go on. */
+	if (series->made_before && (!alike || oom->failures < options->steady_count))
+		return false;
+	if (!series->live.count || series->frees || length_of(oom) < options->steady_ns)
 		return false;
 	for (i = 0; i < OOM_SERIES_PARTS; i++)
 		if (!series->made[i] || series->made[i] > series->live.count / 2)

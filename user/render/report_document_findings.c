@@ -464,8 +464,30 @@ static void say_none(struct document *document, bool found)
 		document_say(document, "None found.");
 }
 
+/* What has filled the device does not grow, and is not seen to leak. */
+static bool say_full_before(struct document *document, const struct report_recording *recording)
+{
+	size_t i = 0;
+
+	while (i < recording->ooms_count &&
+	       !(recording->ooms[i]->cause == OOM_STEADY && recording->ooms[i]->series.made_before))
+		i++;
+	if (i == recording->ooms_count)
+		return false;
+	string_append_text(&document->text, "None found, but ");
+	report_append_process(&document->text, recording->ooms[i]->pid, recording->ooms[i]->name);
+	string_append_format(&document->text,
+			     " was refused memory again and again, and could not grow: what it"
+			     " holds was made before, as Failure %zu says.",
+			     i + 1);
+	document_paragraph(document);
+	return true;
+}
+
 static void say_no_leak(struct document *document, const struct report_recording *recording)
 {
+	if (say_full_before(document, recording))
+		return;
 	document_say(document, report_unknown(recording).was_running ?
 				       "None found, but what processes held before they were"
 				       " attached to was not seen." :

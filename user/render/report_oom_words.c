@@ -297,7 +297,11 @@ static const char *cause_words(const struct analysis_oom *oom)
 	case OOM_LEAK:
 		return "most of what was in use was allocated bit by bit and not freed";
 	case OOM_STEADY:
-		return "most of what was in use came from one place, block by block until it failed";
+		return oom->series.made_before ?
+			       "most of what was in use came from one place, block by block before"
+			       " what is seen here" :
+			       "most of what was in use came from one place, block by block until it"
+			       " failed";
 	case OOM_CACHED:
 		return "most was held by this process, whose own allocator seems to keep memory"
 		       " that is free";

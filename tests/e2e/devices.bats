@@ -186,11 +186,16 @@ valid_lines() {
 	wait_for '[ "$(answers)" -gt $((answered + 2)) ]'
 	# It is not said time and again.
 	assert_equal "$(grep -c "does not answer any more" record.err)" 1
+	state 4000M "fail nvmlDeviceGetCount_v2 15"
+	wait_for 'grep -q "warning: NVML does not answer any more: nvmlDeviceGetCount_v2: .* from time to time$" record.err'
+	state 5000M
+	wait_for '[ "$(grep -c "NVML answers again" record.err)" = 2 ]'
 	record_stop
 	puppet_end
 	assert_whole run.mscope
-	assert_equal "$(said 'select(.type == "device_memory" and .uuid == "GPU-a") | [.used_bytes / 1048576]' | uniq)" \
-		$'1000\n2000\n3000'
+	# What it has said is not so any more when it lists no device.
+	assert_equal "$(said 'select(.type == "device_memory" and .uuid == "GPU-a") | [.used_bytes | values / 1048576]' | uniq)" \
+		$'1000\n2000\n3000\n\n5000'
 	wait_for '[ -z "$(tool_processes memscope-nvml)$(tool_processes memscope-nkeep)" ]'
 }
 

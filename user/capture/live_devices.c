@@ -7,10 +7,12 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "capture/live_internal.h"
 #include "capture/records/nvml_records.h"
 #include "capture/records/records.h"
@@ -72,21 +74,62 @@ static int feed_limits(struct live *live, uint64_t ts_ns)
 	return live->err;
 }
 
-static int feed_snapshot(struct live *live)
+static int feed_device(struct live *live, struct ms_device *record)
+{
+	struct live_devices_told *told = &live->devices_told;
+
+	if (record->known & MS_DEVICE_MEMORY && record->uuid[0] &&
+	    !memory_grow(&told->uuids, &told->capacity, told->count + 1, sizeof(*told->uuids)))
+		memcpy(told->uuids[told->count++], record->uuid, sizeof(record->uuid));
+	return live_feed(live, record, sizeof(*record));
+}
+
+static bool is_listed(const struct nvml_snapshot *snapshot, const char uuid[MS_UUID_BYTES])
+{
+	uint32_t i;
+
+	for (i = 0; i < snapshot->devices_count; i++)
+		if (!strncmp(snapshot->devices[i].uuid, uuid, MS_UUID_BYTES))
+			return true;
+	return false;
+}
+
+/* Of a device that NVML does not list any more, what it said before is not so any more. */
+static int feed_missing(struct live *live, const struct live_devices_told *before, uint64_t ts_ns)
+{
+	struct ms_device record = {
+		.event = { .ts_ns = ts_ns, .type = MS_TYPE_DEVICE, .size = sizeof(record) }
+	};
+	size_t i;
+
+	for (i = 0; i < before->count && !live->err; i++) {
+		memcpy(record.uuid, before->uuids[i], sizeof(record.uuid));
+		if (!is_listed(live->snapshot, record.uuid))
+			live_feed(live, &record, sizeof(record));
+	}
+	return live->err;
+}
+
+/* At the end, NVML is not waited for: what it has not said yet is so nevertheless. */
+static int feed_snapshot(struct live *live, bool at_end)
 {
 	const struct nvml_snapshot *snapshot = live->snapshot;
 	const uint64_t ts_ns = clock_monotonic_ns();
+	struct live_devices_told before = live->devices_told;
 	uint32_t i;
-	int err = 0;
 
-	for (i = 0; !err && i < snapshot->devices_count; i++) {
+	live->devices_told = (struct live_devices_told){ 0 };
+	for (i = 0; !live->err && i < snapshot->devices_count; i++) {
 		struct ms_device record = nvml_record_device(snapshot, i, ts_ns);
 
-		err = live_feed(live, &record, sizeof(record));
+		feed_device(live, &record);
 	}
-	if (!err)
-		err = feed_processes(live, ts_ns);
-	return err ? err : feed_limits(live, ts_ns);
+	if (!at_end)
+		feed_missing(live, &before, ts_ns);
+	free(before.uuids);
+	if (!live->err)
+		feed_processes(live, ts_ns);
+	return live->err ? live->err : feed_limits(live, ts_ns);
 }
 
 /* Of one by whose files something was made it is said for each of them when they are closed. */
@@ -163,8 +206,8 @@ static void pause_asking(struct live *live, bool at_end)
 		log_warning("NVML does not answer any more: %s. Until it does, what devices have"
 			    " in use, and who else holds it, is not known. Look for errors of the"
 			    " GPU (dmesg | grep -E 'NVRM|Xid'). NVML is asked again from time to"
-			    " time, once that call has returned",
-			    problem);
+			    " time%s",
+			    problem, live->snapshot->hangs ? ", once that call has returned" : "");
 	else
 		log_debug("NVML is asked again in %llu ms: %s",
 			  (unsigned long long)pause_ns(live) / 1000000, problem);
@@ -206,7 +249,7 @@ static int take(struct live *live, int wait_ms)
 		  live->snapshot->processes_count, (unsigned long long)live->snapshot->ns / 1000);
 	live_drain(live); /* what came before it */
 	if (!live->err && !feed_closed(live))
-		feed_snapshot(live);
+		feed_snapshot(live, wait_ms != 0);
 	if (err || live->snapshot->state != NVML_READY)
 		pause_asking(live, wait_ms != 0);
 	else
@@ -314,5 +357,6 @@ void live_devices_close(struct live *live)
 	nvml_close(live->nvml);
 	live->nvml = NULL;
 	free(live->snapshot);
+	free(live->devices_told.uuids);
 	live->snapshot = NULL;
 }

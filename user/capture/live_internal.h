@@ -60,6 +60,12 @@ struct live_moves {
 	struct live_moved moved;
 };
 
+/* Devices whose memory NVML knew when it answered last: live_devices.c. */
+struct live_devices_told {
+	char (*uuids)[MS_UUID_BYTES];
+	size_t count, capacity;
+};
+
 /* Files of NVIDIA's driver: live_driver_files.c. */
 struct live_driver_files {
 	struct file_makers makers;
@@ -126,6 +132,7 @@ struct live {
 	struct nvml *nvml;          /* NULL: it is not asked */
 	struct nvml_snapshot *snapshot;
 	struct loop_source *devices_source, *devices_timer;
+	struct live_devices_told devices_told;
 	bool devices_asked;    /* and not answered yet */
 	bool devices_answered; /* NVML has, at least once */
 	uint64_t devices_asked_ns;

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "host/mount.h"
 #include "host/process_facts.h"
 
 #define LOOK_NS 100000000ull
@@ -63,54 +64,6 @@ static int mount_of(int fd)
 	return number;
 }
 
-/* A mount of a process. */
-struct mount {
-	int number;
-	char *place, *type; /* in `line` */
-	char *line;
-	size_t line_bytes;
-};
-
-/* Returns whether there is one more. */
-static bool read_mount(FILE *mounts, struct mount *mount)
-{
-	char *type, *field;
-	int i;
-
-	while (getline(&mount->line, &mount->line_bytes, mounts) > 0) {
-		type = strstr(mount->line, " - ");
-		field = mount->line;
-		for (i = 0; field && i < 4; i++)
-			field = strchr(field + !!i, ' ');
-		if (!type || !field || field > type)
-			continue;
-		mount->number = atoi(mount->line);
-		mount->place = field + 1;
-		mount->place[strcspn(mount->place, " ")] = '\0';
-		mount->type = type + 3;
-		mount->type[strcspn(mount->type, " ")] = '\0';
-		return true;
-	}
-	return false;
-}
-
-/*
- * Whether the kernel itself has the files of such a file system. Who opens one that a program
- * serves (FUSE) waits for that program, which may be the traced user's, and never answer. An
- * overlay can lie on such a one: users can mount both in a namespace of their own.
- */
-static bool is_type_local(const char *type)
-{
-	static const char *const types[] = { "tmpfs", "ext4",  "ext3", "ext2",
-					     "xfs",   "btrfs", "zfs",  "f2fs" };
-	size_t i;
-
-	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (!strcmp(type, types[i]))
-			return true;
-	return false;
-}
-
 /*
  * Whether the last mount that the process has at a place is local; with no place, the one that the
  * file is in. As long as the file is open, no other mount gets the number of its own.
@@ -125,9 +78,9 @@ static bool is_mount_local(pid_t pid, const char *place, int fd)
 
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
 	mounts = place || number >= 0 ? fopen(path, "re") : NULL;
-	while (mounts && read_mount(mounts, &mount))
+	while (mounts && mount_read(mounts, &mount))
 		if (place ? !strcmp(mount.place, place) : mount.number == number)
-			local = is_type_local(mount.type);
+			local = mount_is_local(&mount);
 	free(mount.line);
 	if (mounts)
 		fclose(mounts);

@@ -118,20 +118,101 @@ static void what_has_taken_their_place(void **unused)
 	check("De");
 }
 
+/* Adds files of those letters, which are that user's. */
+static void add_of(uid_t owner, const char *letters)
+{
+	char name[] = "?";
+
+	for (; *letters; letters++) {
+		*name = *letters;
+		put(name, name);
+		assert_int_equal(chown(name, owner, (gid_t)-1), 0);
+		assert_int_equal(add(name), 0);
+	}
+}
+
+static void remove_all(const char *letters)
+{
+	char name[] = "?";
+
+	for (; *letters; letters++) {
+		*name = *letters;
+		assert_int_equal(unlink(name), 0);
+	}
+}
+
+/* 64 letters, and those that follow. */
+#define LETTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+#define MORE_LETTERS "!#$%&()+,:"
+
+/* Root may have all of them, another user only a part. */
 static void only_the_last_ones(void **unused)
 {
-	char expected[KNOWN_LIBRARIES_MOST + 1] = "", name[16];
-	size_t i;
+	const size_t most = geteuid() ? KNOWN_LIBRARIES_MOST_OF_USER : KNOWN_LIBRARIES_MOST;
+	const char *all = LETTERS MORE_LETTERS;
 
 	(void)unused;
-	for (i = 0; i < KNOWN_LIBRARIES_MOST + 10; i++) {
-		snprintf(name, sizeof(name), "%zu", i);
-		put(name, (char[]){ (char)('0' + i), '\0' });
-		assert_int_equal(add(name), 0);
-		if (i >= 10)
-			expected[i - 10] = (char)('0' + i);
-	}
-	check(expected);
+	add_of(geteuid(), all);
+	check(all + strlen(all) - most);
+}
+
+/* Or the list would be full of them for ever: those that are there are added only once. */
+static void what_is_gone_goes_first(void **unused)
+{
+	(void)unused;
+	if (geteuid())
+		skip();
+	add_of(0, LETTERS);
+	remove_all("12345");
+	add_of(0, "!#$%&");
+	check("06789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_!#$%&");
+	/* As long as there is room, they may come back. */
+	remove_all("6");
+	add_of(0, "7");
+	put("6", "6");
+	check("0689abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_!#$%&7");
+}
+
+static void a_user_takes_no_room_of_others(void **unused)
+{
+	(void)unused;
+	if (geteuid())
+		skip();
+	add_of(0, "ab");
+	add_of(1001, "c");
+	add_of(1000, "0123456789ABCDEF");
+	check("abc0123456789ABCDEF");
+	add_of(1000, "GHIJKLMNOPQRSTUVWXYZ");
+	check("abcKLMNOPQRSTUVWXYZ");
+	add_of(1002, "0123456789ABCDEF");
+	add_of(1003, "defghijklmnopqrs");
+	add_of(1004, "tuvwxyz!#$%&(");
+	check("abcKLMNOPQRSTUVWXYZ0123456789ABCDEFdefghijklmnopqrstuvwxyz!#$%&(");
+	/* It is full: their own, then other users', and never root's. */
+	add_of(1004, ")");
+	check("abcKLMNOPQRSTUVWXYZ0123456789ABCDEFdefghijklmnopqrsuvwxyz!#$%&()");
+	add_of(1005, "-");
+	check("abKLMNOPQRSTUVWXYZ0123456789ABCDEFdefghijklmnopqrsuvwxyz!#$%&()-");
+	add_of(0, "+,");
+	check("abMNOPQRSTUVWXYZ0123456789ABCDEFdefghijklmnopqrsuvwxyz!#$%&()-+,");
+}
+
+/* Where a server or a program may have to answer first: /proc stands for them, which is neither. */
+static void nothing_across_mounts_that_are_not_local(void **unused)
+{
+	const char *version = "/proc/version";
+	struct stat status;
+
+	(void)unused;
+	assert_int_equal(stat(version, &status), 0);
+	assert_int_equal(known_libraries_add(LIST, version, status.st_dev, status.st_ino), -EXDEV);
+	put("list", "/proc/version\n");
+	assert_int_equal(chmod("list", 0600), 0);
+	check("");
+	/* It hinders no other. */
+	put("a", "a");
+	assert_int_equal(add("a"), 0);
+	check("a");
 }
 
 static void say_nothing(void *context, const char *line)
@@ -162,6 +243,9 @@ int main(void)
 		TEST(what_the_path_does_not_lead_to),
 		TEST(what_has_taken_their_place),
 		TEST(only_the_last_ones),
+		TEST(what_is_gone_goes_first),
+		TEST(a_user_takes_no_room_of_others),
+		TEST(nothing_across_mounts_that_are_not_local),
 		TEST(a_list_of_other_users_is_not_used),
 	};
 

@@ -102,6 +102,10 @@ static void keep(const struct live *live, const struct library *library)
 	if (err == -ESTALE || err == -ENOENT)
 		log_debug("%s is in another mount namespace: it is not kept for the next start",
 			  library->path);
+	else if (err == -EXDEV)
+		log_debug("%s is behind a mount that is not local: it is not kept for the next"
+			  " start",
+			  library->path);
 	else
 		log_warning("%s: cannot note that processes use %s: %s; after the next start, the"
 			    " first of them may be attached to late again",

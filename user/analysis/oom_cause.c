@@ -430,6 +430,9 @@ static bool is_unexplained(struct analysis_oom *oom, const struct device *device
 	const uint64_t seen = oom->live.bytes + oom->unclear.bytes + oom->requested_bytes;
 
 	if (holds_most(device->unseen_bytes, device, options)) {
+		/* It may be the process's own, from before. */
+		if (oom->own_before)
+			return false;
 		judge(oom, OOM_UNEXPLAINED, FINDING_MEDIUM,
 		      "most of the memory in use was not allocated by a call that was traced");
 		return true;
@@ -443,8 +446,9 @@ static bool is_unexplained(struct analysis_oom *oom, const struct device *device
 
 static void judge_unknown(struct analysis_oom *oom, const struct device *device)
 {
-	if (is_share_unknown(oom, device))
-		judge(oom, OOM_UNKNOWN, FINDING_LOW, oom->others.sampled ? HAD_ROOM : HELD_BEFORE);
+	if (is_share_unknown(oom, device) || oom->own_before)
+		judge(oom, OOM_UNKNOWN, FINDING_LOW,
+		      !is_known(device) && oom->others.sampled ? HAD_ROOM : HELD_BEFORE);
 	else if (oom->unclear.bytes)
 		judge(oom, OOM_UNKNOWN, FINDING_LOW,
 		      "whether other processes use the same device is not known");

@@ -85,6 +85,7 @@ struct oom_process {
 	char comm[MS_COMM_BYTES];
 	char name[IDENTITY_NAME_BYTES];   /* what to call it; set once all has been found */
 	struct amount live;               /* on the device */
+	bool held_before;                 /* it ran before it was attached to: at least so much */
 	struct oom_kind kinds[OOM_KINDS]; /* of that, and of managed memory */
 	size_t kinds_count;
 };
@@ -178,6 +179,7 @@ struct analysis_oom {
 	struct amount managed; /* of all */
 	struct amount unclear; /* of others, whose device may be the same for all that is known */
 	bool held_before; /* some of them ran before they were attached to, and may hold more */
+	bool own_before;  /* the one that failed did */
 	struct oom_series series;
 	struct amount growing;     /* part of `live` in kinds of allocations that only grow */
 	struct amount own_growing; /* of that, in the process that failed */
@@ -241,6 +243,9 @@ bool analysis_oom_free(const struct analysis_oom *oom, uint64_t *bytes);
 
 /* Whether others held so much of the device that they are a part of the cause, whatever it is. */
 bool analysis_oom_others_matter(const struct analysis_oom *oom);
+
+/* Whether what the process held before it was attached to may be the cause. */
+bool analysis_oom_lacks_own(const struct analysis_oom *oom);
 
 /* Whether it might have fit if the process had had the device alone. */
 bool analysis_oom_is_shared(const struct analysis_oom *oom);

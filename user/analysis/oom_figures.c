@@ -166,12 +166,16 @@ static int gather_block(struct gathering *gathering, const struct process *proce
 static int gather_process(struct gathering *gathering, const struct process *process)
 {
 	struct analysis_oom *oom = gathering->oom;
-	struct oom_process entry = { .pid = process->pid, .start_ns = process->start_ns };
+	const bool is_own = process->pid == oom->pid && process->start_ns == oom->start_ns;
+	struct oom_process entry = { .pid = process->pid,
+				     .start_ns = process->start_ns,
+				     .held_before = process->was_running };
 	size_t key, i;
 	int err = 0;
 
 	memcpy(entry.comm, process->comm, sizeof(entry.comm));
 	oom->held_before |= process->was_running && !process->exited;
+	oom->own_before |= is_own && process->was_running;
 	for (key = 0; key < LEDGERS_COUNT; key++)
 		for (i = 0; !err && i < process->ledgers[key].count; i++)
 			err = gather_block(gathering, process, &process->ledgers[key].entries[i],
@@ -182,7 +186,7 @@ static int gather_process(struct gathering *gathering, const struct process *pro
 		return err;
 	oom->live.count += entry.live.count;
 	oom->live.bytes += entry.live.bytes;
-	if (process->pid == oom->pid && process->start_ns == oom->start_ns)
+	if (is_own)
 		oom->own = entry.live;
 	if (memory_grow(&gathering->processes, &gathering->processes_capacity,
 			gathering->processes_count + 1, sizeof(*gathering->processes)))
@@ -566,4 +570,11 @@ int oom_figures_take(struct analysis_oom *oom, const struct oom_around *around,
 	if (oom->request.failures <= 1)
 		oom->first_own = oom->own;
 	return err;
+}
+
+/* ---- what they lack -------------------------------------------------------------------------- */
+
+bool analysis_oom_lacks_own(const struct analysis_oom *oom)
+{
+	return oom->own_before && oom->cause == OOM_UNKNOWN && !oom_relation_is_host(oom->space);
 }

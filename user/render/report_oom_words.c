@@ -291,6 +291,12 @@ static uint64_t total_of(const struct analysis_oom *oom)
 	return oom->view.known ? oom->view.total_bytes : oom->others.total_bytes;
 }
 
+/* What it ran before it was attached to is in none of its numbers. */
+static const char *least(bool held_before)
+{
+	return held_before ? "at least " : "";
+}
+
 static const char *cause_words(const struct analysis_oom *oom)
 {
 	switch (oom->cause) {
@@ -331,6 +337,8 @@ static const char *cause_words(const struct analysis_oom *oom)
 	case OOM_CAUSES_COUNT:
 		break;
 	}
+	if (analysis_oom_lacks_own(oom))
+		return "what the process held when it was attached to is not known";
 	return "nothing that was recorded says why";
 }
 
@@ -343,7 +351,8 @@ void report_append_oom_series(struct string *out, const struct report_recording 
 
 	if (!series->live.count)
 		return;
-	string_append_format(out, " held %s, and ", REPORT_SIZE(oom->own.bytes));
+	string_append_format(out, " held %s%s, and ", least(oom->own_before),
+			     REPORT_SIZE(oom->own.bytes));
 	if (series->live.bytes < oom->own.bytes)
 		string_append_text(out, REPORT_SIZE(series->live.bytes));
 	else
@@ -399,7 +408,8 @@ void report_append_oom_cause(struct string *out, const struct report_recording *
 				     REPORT_SIZE(oom->limit_reached ? oom->own_growing.bytes :
 								      oom->growing.bytes));
 	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count)
-		string_append_format(out, ": it held %s", REPORT_SIZE(oom->own.bytes));
+		string_append_format(out, ": it held %s%s", least(oom->own_before),
+				     REPORT_SIZE(oom->own.bytes));
 	if (oom->cause == OOM_FULL && oom->own.bytes && !oom->series.live.count &&
 	    oom->requested_bytes)
 		string_append_format(out, ", and asked for %s more",
@@ -445,22 +455,33 @@ static uint64_t held_bytes(const struct analysis_oom *oom)
 
 static void append_holder(struct string *out, const struct analysis_oom *oom)
 {
+	const struct oom_process *first = &oom->processes[0];
 	const char *share;
 
 	if (!oom->processes_count)
 		return;
 	string_append_text(out, ", when ");
-	report_append_process(out, oom->processes[0].pid, oom->processes[0].name);
-	string_append_format(out, " held %s", REPORT_SIZE(oom->processes[0].live.bytes));
+	report_append_process(out, first->pid, first->name);
+	string_append_format(out, " held %s%s", least(first->held_before),
+			     REPORT_SIZE(first->live.bytes));
 	/* Kinds are those of all processes. */
-	if (!oom->kinds_count)
-		return;
-	share = share_words(oom->kinds[0].live.bytes, held_bytes(oom));
-	if (oom->processes_count > 1)
-		string_append_format(out, "; %s of what all recorded processes held came", share);
-	else
-		string_append_format(out, ", %s of it", share);
-	string_append_format(out, " from %s", probe_at(oom->kinds[0].row)->symbol);
+	if (oom->kinds_count) {
+		share = share_words(oom->kinds[0].live.bytes, held_bytes(oom));
+		if (oom->processes_count > 1)
+			string_append_format(out, "; %s of what all recorded processes %s came",
+					     share,
+					     oom->held_before ? "are known to have held" : "held");
+		else
+			string_append_format(out, ", %s of %s", share,
+					     first->held_before ? "what is known" : "it");
+		string_append_format(out, " from %s", probe_at(oom->kinds[0].row)->symbol);
+	}
+	if (first->held_before) {
+		string_append_text(out, "; ");
+		report_append_process(out, first->pid, first->name);
+		string_append_text(out, " ran before it was attached to, and what it held by then"
+					" is not known");
+	}
 }
 
 /* What shows how that came about, of the same process and device: it was then, or soon after. */

@@ -153,6 +153,11 @@ static const char *suggestion_of_oom(const struct report_recording *recording,
 		return "Most of what is in use is in no account, and processes that ran before they"
 		       " were recorded may hold it: nvidia-smi or memscope-bpf who says how much;"
 		       " recorded from their beginning, their memory is in the account, too.";
+	if (analysis_oom_lacks_own(oom))
+		return "What the process held when it was attached to is not in this recording: look"
+		       " into the one before (the ring of an agent keeps what it recorded before it"
+		       " was started again), or ask nvidia-smi or memscope-bpf who how much the"
+		       " process holds. Recorded from its beginning, all of it is in the account.";
 	return cause_suggestion(oom->cause);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "reported.h"
 
+#include "render/report_json.h"
 #include "render/report_md.h"
 
 #define PROCESSES 20u
@@ -127,6 +128,29 @@ static void test_one_number_is_one_device(void **context)
 	done(&reader);
 }
 
+/* Nothing of it was ever in use, as far as NVML said: there is no moment at which most was. */
+static void test_a_peak_of_nothing_has_no_time(void **context)
+{
+	union record idle = record_device_memory("GPU-0", 0);
+	struct report_reader reader;
+	struct string text, json = { 0 };
+
+	(void)context;
+	idle.device.total_bytes = idle.device.free_bytes = 64 * MIB;
+	begin();
+	add(idle);
+	reader = end();
+	text = text_of(&reader.report);
+	report_json(&json, &reader.report);
+	string_append_char(&json, '\0');
+	assert_non_null(strstr(text.bytes, "| GPU-0 | 64 MiB | 0 B | 0 B | 0 B | 0 B | 0 B |"
+					   " 0 B | |"));
+	assert_int_equal(count_of(&json, "\"peak_used_bytes\":0,\"peak_ts_ns\":null"), 1);
+	string_fini(&json);
+	string_fini(&text);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +158,7 @@ int main(void)
 		cmocka_unit_test(test_two_have_their_own),
 		cmocka_unit_test(test_one_process_has_its_devices_alone),
 		cmocka_unit_test(test_one_number_is_one_device),
+		cmocka_unit_test(test_a_peak_of_nothing_has_no_time),
 	};
 
 	return unit_run("report devices", tests);

@@ -111,7 +111,7 @@ static void put_device(struct json *json, const struct nvml_device_account *devi
 	json_put_u64(json, "traced_processes", device->traced_count);
 	json_put_u64(json, "traced_bytes", device->traced_bytes);
 	json_put_if(json, "peak_used_bytes", memory, device->peak_bytes);
-	json_put_if(json, "peak_ts_ns", memory, device->peak_ts_ns);
+	json_put_if(json, "peak_ts_ns", memory && device->peak_bytes, device->peak_ts_ns);
 	json_close(json, '}');
 }
 

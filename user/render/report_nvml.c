@@ -111,7 +111,11 @@ static void list_device(struct document *document, const struct report_recording
 	for (i = 0; i < REPORT_NVML_SHARES; i++)
 		document_cell_size(document, shares[i].known, shares[i].bytes);
 	document_cell_size(document, last->known & MS_DEVICE_MEMORY, device->peak_bytes);
-	document_cell_time(document, recording, device->peak_ts_ns);
+	/* Of a device on which nothing was in use all along, no moment is the one. */
+	if (device->peak_bytes)
+		document_cell_time(document, recording, device->peak_ts_ns);
+	else
+		document_cell_absent(document);
 	document_row_end(document);
 }
 

@@ -199,6 +199,22 @@ late_end() {
 	assert_equal "$(cat state/known-libraries)" "$PWD/new-copies/libcuda.so.1"
 }
 
+@test "a file that cannot be noted for the next start is tried again" {
+	late_files
+	mkdir -p -m 700 state/known-libraries
+	agent_start --allow "comm=late-$$"
+	kill -STOP "$OTHER_PID"
+	late_start in.1
+	exec 6> in.1
+	late_allocate /dev/fd/6
+	wait_for 'grep -q "warning: $PWD/state/known-libraries: cannot note that processes use $PWD/new-copies/libcuda.so.1: .*; until it can, " agent.err'
+	rmdir state/known-libraries
+	late_end
+	agent_stop
+	assert_equal "$(cat state/known-libraries)" "$PWD/new-copies/libcuda.so.1"
+	grep -q "known-libraries: it is noted now that processes use $PWD/new-copies/libcuda.so.1$" agent.err
+}
+
 @test "when NVML said its numbers is told, also when it says no more" {
 	local before after said
 

@@ -228,6 +228,7 @@ static int on_drain(void *context, uint64_t data)
 		live->err = kernel_names_work(live->kernel_names, clock_monotonic_ns());
 	targets_report(&live->targets, clock_monotonic_ns() - REPORT_NS);
 	live_look_at_bystanders(live);
+	live_late_keep(live, false);
 	return live->err;
 }
 
@@ -332,6 +333,7 @@ int live_stop(struct live *live)
 	end(live, LIVE_TARGETS_GONE);
 	live_host_end(live);
 	live_devices_end(live);
+	live_late_keep(live, true);
 	live_drain(live);
 	live_moves_look(live);
 	if (live->mappings)

@@ -167,7 +167,10 @@ struct live {
 	bool late_said; /* that a process of a command, or a followed one, was attached to late */
 	bool cure_said;
 	struct map
-		late_files;   /* of which was said, with an open scope, that one was late in them */
+		late_files; /* of which was said, with an open scope, that one was late in them */
+	uint64_t
+		keep_wait_ns; /* between tries to keep those that could not be; 0: there are none */
+	uint64_t keep_ns;     /* when the next one is due */
 	bool late_alone_said; /* the same of a file that has its probes in each process alone */
 	size_t untraced_before; /* those that used it before anything was attached to */
 	struct live_forks forks;
@@ -359,6 +362,10 @@ bool live_announce_if_late(struct live *live, struct target *target, uint64_t si
  * (MS_ATTACH_BEGUN), none does.
  */
 void live_say_late(struct live *live, const struct target *target);
+
+/* Files that could not be kept for the next start are tried again when it is time, and at last. */
+void live_late_keep(struct live *live, bool last);
+
 /* ---- live_scope.c ---- */
 
 /* A target that is denied by now: for who sees the records, it ends here, and stays so. */

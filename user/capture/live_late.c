@@ -14,6 +14,12 @@
 #include "capture/targets/known_libraries.h"
 #include "capture/targets/scope.h"
 
+#define KEEP_NS 10000000000ull        /* until what could not be kept is tried again, at first */
+#define KEEP_MOST_NS 3600000000000ull /* twice as long each time, up to this */
+
+/* Of a file in which a process was late. */
+enum { SAID = 1, NOT_KEPT };
+
 void live_expect(struct live *live)
 {
 	/* What this program would load itself: others may be about to. */
@@ -84,21 +90,22 @@ static bool is_news(struct live *live, const struct library *library, bool in_al
 				   live->late_alone_said;
 
 	if (in_all)
-		map_set(&live->late_files, (uintptr_t)library, 1);
+		map_set(&live->late_files, (uintptr_t)library, SAID);
 	else
 		live->late_alone_said = true;
 	return !said;
 }
 
-/* So that after the next start, the first process is seen from its first call, too. */
-static void keep(const struct live *live, const struct library *library)
+/*
+ * So that after the next start, the first process is seen from its first call, too. Returns whether
+ * that is done, or cannot be.
+ */
+static bool keep(const struct live *live, const struct library *library, bool again)
 {
 	const char *list = live->options.known_libraries;
 	const int err =
 		list ? known_libraries_add(list, library->path, library->dev, library->inode) : 0;
 
-	if (!err)
-		return;
 	if (err == -ESTALE || err == -ENOENT)
 		log_debug("%s is in another mount namespace: it is not kept for the next start",
 			  library->path);
@@ -106,10 +113,48 @@ static void keep(const struct live *live, const struct library *library)
 		log_debug("%s is behind a mount that is not local: it is not kept for the next"
 			  " start",
 			  library->path);
-	else
-		log_warning("%s: cannot note that processes use %s: %s; after the next start, the"
-			    " first of them may be attached to late again",
+	else if (err && !again)
+		log_warning("%s: cannot note that processes use %s: %s; until it can, the first of"
+			    " them may be attached to late again after the next start",
 			    list, library->path, strerror(-err));
+	else if (!err && again)
+		log_info("%s: it is noted now that processes use %s", list, library->path);
+	return !err || err == -ESTALE || err == -ENOENT || err == -EXDEV;
+}
+
+/* The disk was full, perhaps. No process is late in the file again that would be a reason to. */
+void live_late_keep(struct live *live, bool last)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	struct map *files = &live->late_files;
+	bool all = true;
+	size_t i;
+
+	if (!live->keep_wait_ns || (!last && now_ns < live->keep_ns))
+		return;
+	for (i = 0; i < files->capacity; i++) {
+		if (!map_is_used(files, i) || files->slots[i].value != NOT_KEPT)
+			continue;
+		if (keep(live, (const struct library *)(uintptr_t)map_key_at(files, i), true))
+			files->slots[i].value = SAID;
+		else
+			all = false;
+	}
+	live->keep_wait_ns *= 2;
+	if (live->keep_wait_ns > KEEP_MOST_NS)
+		live->keep_wait_ns = KEEP_MOST_NS;
+	if (all)
+		live->keep_wait_ns = 0;
+	live->keep_ns = now_ns + live->keep_wait_ns;
+}
+
+static void keep_first(struct live *live, const struct library *library)
+{
+	if (keep(live, library, false) ||
+	    map_set(&live->late_files, (uintptr_t)library, NOT_KEPT) || live->keep_wait_ns)
+		return;
+	live->keep_wait_ns = KEEP_NS;
+	live->keep_ns = clock_monotonic_ns() + KEEP_NS;
 }
 
 void live_say_late(struct live *live, const struct target *target)
@@ -124,7 +169,7 @@ void live_say_late(struct live *live, const struct target *target)
 	if (!is_news(live, library, in_all))
 		return;
 	if (in_all)
-		keep(live, library);
+		keep_first(live, library);
 	log_info("process %d (%s) had loaded %s before this file had probes: what it held by then"
 		 " is not known; %s",
 		 target->pid, target->comm, library->path,

@@ -51,6 +51,7 @@ struct live_forks {
 struct live_moves {
 	struct live_move {
 		pid_t pid;
+		uint64_t start_ns; /* of the process */
 		uint64_t ts_ns;
 	} waiting[LIVE_MOVES];
 	size_t count;

@@ -34,8 +34,9 @@ int live_moves_take(struct live *live, const struct ms_event *move)
 
 	/* To attach to it, the rings may have to be read, which is being done now. */
 	if (moves->count < LIVE_MOVES)
-		moves->waiting[moves->count++] =
-			(struct live_move){ .pid = (pid_t)move->pid, .ts_ns = move->ts_ns };
+		moves->waiting[moves->count++] = (struct live_move){ .pid = (pid_t)move->pid,
+								     .start_ns = move->start_ns,
+								     .ts_ns = move->ts_ns };
 	else
 		moves->any = true;
 	return live->err;
@@ -60,7 +61,7 @@ static void look_whether_moved_first(struct live *live, const struct live_move *
 {
 	struct target *target = targets_find(&live->targets, move->pid);
 
-	if (!target || !chooses_places(live) ||
+	if (!target || target->start_ns != move->start_ns || !chooses_places(live) ||
 	    target->attach_flags != (MS_ATTACH_RUNNING | MS_ATTACH_BEGUN) ||
 	    move->ts_ns > target->attached_ns || target_is_gone(target))
 		return;

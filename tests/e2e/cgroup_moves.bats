@@ -17,6 +17,11 @@ is_traced() {
 	wait_for 'grep -q "process $MOVED: its calls are recorded" trace.err'
 }
 
+# All that it has done is in the output.
+end_is_seen() {
+	wait_for 'grep -q "\"type\":\"exit\".*\"pid\":$MOVED," events.jsonl'
+}
+
 of_puppet() {
 	summary "[.processes[] | select(.pid == $MOVED) | .was_running, .spaces[0].allocs, .spaces[0].frees]"
 }
@@ -35,7 +40,7 @@ of_puppet() {
 		puppet alloc 4096
 		puppet free
 		puppet_end
-		sleep 0.3
+		end_is_seen
 		trace_stop
 		assert_equal "$(of_puppet)" "[true,1,1]"
 		assert_equal "$(summary .left_cgroup)" '{"processes":0,"pids":[]}'
@@ -59,7 +64,7 @@ of_puppet() {
 	puppet alloc 4096
 	kill -CONT "$TRACE_PID"
 	puppet_end
-	sleep 0.3
+	end_is_seen
 	trace_stop
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }
@@ -80,7 +85,7 @@ of_puppet() {
 	puppet alloc 4096
 	kill -CONT "$TRACE_PID"
 	puppet_end
-	sleep 0.3
+	end_is_seen
 	trace_stop
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }
@@ -172,7 +177,7 @@ many_are_moved() {
 	puppet alloc 4096
 	puppet_end
 	sleepers_end
-	sleep 0.3
+	end_is_seen
 	trace_stop
 	assert_equal "$(of_puppet)" "[true,1,0]"
 }

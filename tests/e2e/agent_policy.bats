@@ -198,6 +198,28 @@ puppet_executes() {
 	agent_stop
 }
 
+@test "SIGHUP: what came of a refusal of who is denied then is not known, and no death" {
+	: > agent.conf
+	export SIMCUDA_MEMORY=1M
+	agent_start --config agent.conf
+	named_puppet agent-p-one
+	puppet alloc 1000
+	# One bundle tells of it, if need be before it is denied.
+	echo 'alloc 16777216' >&8
+	read -r answer <&9
+	[ "$answer" != ok ]
+	echo 'deny = comm=agent-p-one' > agent.conf
+	kill -HUP "$OTHER_PID"
+	wait_for '[ "$(denied)" = 1 ] && ls state/*.oom-1.mscope'
+	agent_stop
+	"$MEMSCOPE" report --threshold oom-retry=1h state/ring > report.md
+	grep 'has an end that was not seen: .*what came of it is not known: the process ended, or was traced no more' report.md
+	run ! grep -q 'fatal' report.md
+	run ! ls state/*.oom-2.mscope
+	run ! grep 'written because of oom (gave-up)' agent.err
+	puppet_end
+}
+
 @test "SIGHUP: who is denied by now is traced no more, and who is not any more is" {
 	echo 'deny = comm=agent-p-one' > agent.conf
 	agent_start --config agent.conf

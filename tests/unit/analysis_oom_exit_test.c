@@ -69,6 +69,22 @@ static void run_serves_and_is_killed(struct run *run)
 	end_process(run, SIGKILLED);
 }
 
+/* It may have been denied, and live on: the recording does not say. */
+static void run_is_seen_no_more(struct run *run)
+{
+	fail_alloc(run, GIB);
+	wait_for(run, 80 * MS);
+	end_process(run, MS_EXIT_UNKNOWN);
+}
+
+/* It had given up before. */
+static void run_waits_and_is_seen_no_more(struct run *run)
+{
+	fail_alloc(run, GIB);
+	wait_for(run, 40 * SECOND);
+	end_process(run, MS_EXIT_UNKNOWN);
+}
+
 /* The last of several is what counts. */
 static void run_fails_again_and_ends(struct run *run)
 {
@@ -91,6 +107,8 @@ static const struct {
 	{ "saves still", run_saves_still, 1, { OOM_HANDLED } },
 	{ "fails a minute later", run_fails_later, 1, { OOM_HANDLED } },
 	{ "serves, and is killed", run_serves_and_is_killed, 1, { OOM_HANDLED } },
+	{ "is seen no more", run_is_seen_no_more, 1, { OOM_OPEN } },
+	{ "waits, and is seen no more", run_waits_and_is_seen_no_more, 1, { OOM_GAVE_UP } },
 	{ "fails twice", run_fails_again_and_ends, 2, { OOM_HANDLED, OOM_FATAL } },
 };
 

@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define OOM_OUTCOMES(X) \
-	X(OPEN,       "open")       /* not known: the recording ended, or too much was watched */ \
+	X(OPEN,       "open")       /* not known: the recording, or what it saw of the process, ended */ \
 	X(RECOVERED,  "recovered")  /* as much as was asked for was granted afterwards */ \
 	X(BACKED_OFF, "backed-off") /* less was granted */ \
 	X(HANDLED,    "handled")    /* nothing was, and the process did well without it */ \

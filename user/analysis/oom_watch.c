@@ -94,7 +94,7 @@ static bool went_on(const struct oom_watch *watch, const struct oom_request *req
 
 static bool has_failed(const struct oom_request *request)
 {
-	return request->exited && request->exit_status && request->exit_status != MS_EXIT_UNKNOWN;
+	return request->exited && request->exit_status && !oom_end_is_unseen(request);
 }
 
 /* It has not got the memory, and the time for that is over. */
@@ -103,6 +103,8 @@ static enum oom_outcome without_it(const struct oom_watch *watch, const struct o
 {
 	if (went_on(watch, request, ts_ns))
 		return OOM_HANDLED;
+	if (oom_end_is_unseen(request) && !is_over(watch, request, ts_ns))
+		return OOM_OPEN;
 	return has_failed(request) ? OOM_FATAL : OOM_GAVE_UP;
 }
 

@@ -52,7 +52,7 @@ struct oom_request {
 	enum oom_outcome outcome;
 	uint64_t end_ts_ns;     /* when that was known; 0: it is not */
 	uint64_t granted_bytes; /* recovered, backed off: 0 if it is no size */
-	/* Fatal, gave up, handled: the process ended, with this status as wait(2) has it. */
+	/* The process ended, with this status as wait(2) has it, or MS_EXIT_UNKNOWN. */
 	bool exited;
 	uint32_t exit_status;
 
@@ -76,6 +76,12 @@ struct oom_request {
 	uint64_t piece_first_id, piece_last_id, pieces_left;
 	uint64_t pieces_told; /* how many were when cuMemGetInfo was called */
 };
+
+/* It has ended, or is traced no more, as one that is denied: nothing says which. */
+static inline bool oom_end_is_unseen(const struct oom_request *request)
+{
+	return request->exited && request->exit_status == MS_EXIT_UNKNOWN;
+}
 
 enum oom_step {
 	OOM_BEGAN,

@@ -149,7 +149,7 @@ static void append_fate(struct string *out, const struct oom_request *request)
 	else if (!request->exited)
 		string_append_text(out, "the process went on without it");
 	else if (status == MS_EXIT_UNKNOWN)
-		string_append_text(out, "the process ended");
+		string_append_text(out, "the process ended, or was traced no more");
 	else if (WIFSIGNALED(status))
 		string_append_format(out, "the process was killed by signal %d", WTERMSIG(status));
 	else
@@ -157,6 +157,13 @@ static void append_fate(struct string *out, const struct oom_request *request)
 	if (request->exited && request->end_ts_ns > request->last_ts_ns)
 		string_append_format(out, ", %s later",
 				     REPORT_DURATION(request->end_ts_ns - request->last_ts_ns));
+}
+
+/* It may have been denied, and have got the memory since. */
+static void append_unseen(struct string *out, const struct oom_request *request)
+{
+	string_append_text(out, "what came of it is not known: ");
+	append_fate(out, request);
 }
 
 /* Whether the recording goes on behind what was asked for. */
@@ -196,6 +203,10 @@ static void append_end(struct string *out, const struct report_recording *record
 			break;
 		}
 		append_site(out, &oom->request);
+		if (oom_end_is_unseen(&oom->request)) {
+			append_unseen(out, &oom->request);
+			break;
+		}
 		string_append_text(out, "the process was still running when the recording ended");
 		if (end_ns > oom->last_ts_ns)
 			string_append_format(out, ", %s later",
@@ -541,6 +552,8 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 	case OOM_OPEN:
 	case OOM_OUTCOMES_COUNT:
 		string_append_text(out, is_cut(recording) ? "has an end that is not shown here: " :
+					oom_end_is_unseen(&oom->request) ?
+							    "has an end that was not seen: " :
 							    "has no end yet: ");
 		break;
 	}

@@ -26,7 +26,8 @@ static void take_step(void *context, struct oom_request *request, enum oom_step 
 		request->place = PLACE_NEW;
 	/* One that was waited for in vain has its bundle, unless the process ends: maybe of it. */
 	if (step == OOM_ENDED &&
-	    (request->place != PLACE_PULLED || request->exited || request->outcome == OOM_GAVE_UP))
+	    (request->place != PLACE_PULLED || (request->exited && request->outcome != OOM_OPEN) ||
+	     request->outcome == OOM_GAVE_UP))
 		triggers_pull_oom(trigger->triggers, request->pid, request->outcome,
 				  clock_monotonic_ns());
 }

@@ -61,6 +61,9 @@ static void what_samples_miss(void **unused)
 	(void)unused;
 	check(&usage, HISTORY_BY_DEVICE, "a peak in between is not in it", true);
 	check(&usage, HISTORY_BY_DEVICE, "Not in it: what a process allocated before", false);
+	/* All other columns are of what was seen. */
+	check(&usage, HISTORY_BY_DEVICE,
+	      "Not in it, but for what is in use: what a process allocated before the agent", true);
 	row.used_peak_bytes = 5000;
 	check(&usage, HISTORY_BY_DEVICE, "a peak in between is not in it", false);
 	row.used_peak_bytes = 0;
@@ -156,6 +159,37 @@ static void what_is_not_exact(void **unused)
 	check(&usage, HISTORY_BY_USER, "+: and what a process held", false);
 }
 
+/* Who held more and more may be beyond the rows that there is room for. */
+static void what_is_not_exact_and_rises(void **unused)
+{
+	struct history_row rows[21] = { 0 };
+	const struct history_usage usage = {
+		.to_s = 10, .observed_ms = 10000, .rows = rows, .rows_count = 21
+	};
+	struct history_row *last = &rows[20];
+	struct string out;
+	uint64_t i;
+
+	(void)unused;
+	for (i = 0; i < 21; i++)
+		rows[i].name = "a";
+	last->inexact = HISTORY_HELD_BEFORE;
+	check(&usage, HISTORY_BY_PROCESS, "+: and what a process held", false);
+	for (i = 0; i < RISE_PARTS_LEAST; i++)
+		rise_note(&last->rise, i, i + 1, i * RISE_BYTES);
+	check(&usage, HISTORY_BY_PROCESS, "+: and what a process held", true);
+	/* These are shown with the events alone, too. */
+	out = written(&usage, HISTORY_BY_PROCESS, true);
+	assert_non_null(strstr(out.bytes, "+: and what a process held"));
+	string_fini(&out);
+	last->inexact = HISTORY_MORE_OR_LESS;
+	check(&usage, HISTORY_BY_PROCESS, "~: a process may have held more or less", true);
+	/* As many are shown as have room; the first ones. */
+	for (i = 0; i < 20; i++)
+		rows[i].rise = last->rise;
+	check(&usage, HISTORY_BY_PROCESS, "~: a process may have held more or less", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +197,7 @@ int main(void)
 		cmocka_unit_test(when_there_was_no_agent),
 		cmocka_unit_test(what_is_a_sum_of_peaks),
 		cmocka_unit_test(what_is_not_exact),
+		cmocka_unit_test(what_is_not_exact_and_rises),
 	};
 
 	return unit_run("history_text", tests);

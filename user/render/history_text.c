@@ -285,7 +285,7 @@ static void append_rises(struct document *document, const struct history_view *v
 			       " lines of code.");
 }
 
-/* Of a device, NVML says all that is in use, if it says anything. */
+/* NVML says all that is in use of a device, if it says anything; the rest is what was seen. */
 static bool has_samples(const struct history_usage *usage)
 {
 	size_t i;
@@ -298,8 +298,13 @@ static bool has_samples(const struct history_usage *usage)
 /* Processes that only held what they had before have no row at all. */
 static void say_before(struct document *document, const struct history_view *view)
 {
-	if (view->query->by != HISTORY_BY_DEVICE || !has_samples(view->usage))
-		document_say(document, "Not in it: what a process allocated before the agent"
+	const bool is_sampled = view->query->by == HISTORY_BY_DEVICE && has_samples(view->usage);
+
+	document_say(document, is_sampled ?
+				       "Not in it, but for what is in use: what a process"
+				       " allocated before the agent attached to it; `memscope-bpf"
+				       " who` shows who holds what now." :
+				       "Not in it: what a process allocated before the agent"
 				       " attached to it; `memscope-bpf who` shows who holds what"
 				       " now.");
 }
@@ -312,27 +317,46 @@ static size_t first_event(const struct history_view *view)
 	return count > view->top ? count - view->top : 0;
 }
 
+struct marks {
+	bool more, more_or_less;
+};
+
+static void note_mark(struct marks *marks, uint64_t inexact)
+{
+	marks->more |= *mark(inexact) == '+';
+	marks->more_or_less |= *mark(inexact) == '~';
+}
+
+/* In each table that has room for it. */
+static struct marks find_marks(const struct history_view *view)
+{
+	const struct history_usage *usage = view->usage;
+	struct marks marks = { 0 };
+	struct rise_found found;
+	size_t i, rises = 0;
+
+	for (i = 0; i < usage->rows_count; i++) {
+		const bool is_risen =
+			rise_find(&usage->rows[i].rise, &found) && rises++ < view->top;
+
+		if (is_risen || (!view->only_events && i < view->top))
+			note_mark(&marks, usage->rows[i].inexact);
+	}
+	for (i = first_event(view); i < usage->events_count; i++)
+		if (is_held(&usage->events[i]))
+			note_mark(&marks, usage->events[i].inexact);
+	return marks;
+}
+
 /* What the signs mean that are there. */
 static void say_marks(struct document *document, const struct history_view *view)
 {
-	const struct history_usage *usage = view->usage;
-	bool more = false, more_or_less = false;
-	size_t i;
+	const struct marks marks = find_marks(view);
 
-	for (i = 0; !view->only_events && i < usage->rows_count && i < view->top; i++) {
-		more |= *mark(usage->rows[i].inexact) == '+';
-		more_or_less |= *mark(usage->rows[i].inexact) == '~';
-	}
-	for (i = first_event(view); i < usage->events_count; i++) {
-		if (!is_held(&usage->events[i]))
-			continue;
-		more |= *mark(usage->events[i].inexact) == '+';
-		more_or_less |= *mark(usage->events[i].inexact) == '~';
-	}
-	if (more)
+	if (marks.more)
 		document_say(document, "+: and what a process held from before the agent attached"
 				       " to it, which is not known.");
-	if (more_or_less)
+	if (marks.more_or_less)
 		document_say(document, "~: a process may have held more or less, because not all"
 				       " that it did is known.");
 }

@@ -190,6 +190,38 @@ static void what_is_not_exact_and_rises(void **unused)
 	check(&usage, HISTORY_BY_PROCESS, "~: a process may have held more or less", false);
 }
 
+static void check_json(struct history_happening *event, const char *text)
+{
+	const struct history_query query = { 0 };
+	const struct history_usage usage = {
+		.to_s = 10, .observed_ms = 10000, .events = event, .events_count = 1
+	};
+	const struct history_view view = { .query = &query, .usage = &usage, .top = 20 };
+	struct string out = { 0 };
+
+	history_append_json(&out, &view);
+	string_append_char(&out, '\0');
+	assert_false(out.failed);
+	if (!strstr(out.bytes, text))
+		print_message("%s is not in: %s\n", text, out.bytes);
+	assert_non_null(strstr(out.bytes, text));
+	string_fini(&out);
+}
+
+/* Whose records were lost may not be known. */
+static void an_event_of_no_process(void **unused)
+{
+	struct history_happening event = { .kind = "lost", .count = 1 };
+
+	(void)unused;
+	check_json(&event, "\"process\":null,\"exact\":null,\"held_before\":null,\"pid\":null,");
+	event.pid = 7;
+	event.inexact = HISTORY_HELD_BEFORE;
+	check_json(&event, "\"process\":null,\"exact\":false,\"held_before\":true,\"pid\":7,");
+	event.inexact = 0;
+	check_json(&event, "\"exact\":true,\"held_before\":false,");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +230,7 @@ int main(void)
 		cmocka_unit_test(what_is_a_sum_of_peaks),
 		cmocka_unit_test(what_is_not_exact),
 		cmocka_unit_test(what_is_not_exact_and_rises),
+		cmocka_unit_test(an_event_of_no_process),
 	};
 
 	return unit_run("history_text", tests);

@@ -68,6 +68,19 @@ static void put_exact(struct json *json, uint64_t inexact)
 	json_put_bool(json, "held_before", inexact & HISTORY_HELD_BEFORE);
 }
 
+/* An event whose process is not known is about no amount of one. */
+static void put_exact_of(struct json *json, const struct history_happening *event)
+{
+	if (event->process || event->pid) {
+		put_exact(json, event->inexact);
+		return;
+	}
+	json_name(json, "exact");
+	json_null(json);
+	json_name(json, "held_before");
+	json_null(json);
+}
+
 static void put_device(struct json *json, const struct history_row *row)
 {
 	json_put_text(json, "device_name", row->device_name);
@@ -127,7 +140,7 @@ static void put_event(struct json *json, const struct history_happening *event)
 	json_put_text(json, "what", event->what);
 	json_put_if(json, "bytes", event->bytes_known, event->bytes);
 	json_put_text(json, "process", event->process);
-	put_exact(json, event->inexact);
+	put_exact_of(json, event);
 	json_put_if(json, "pid", event->pid, event->pid);
 	json_put_text(json, "user", event->user);
 	json_put_text(json, "place", event->place);

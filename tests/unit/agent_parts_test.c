@@ -229,13 +229,6 @@ static void newest_bundles_stay(void **unused)
 	assert_int_equal(bundles_prune("/nonexistent"), 0);
 }
 
-static int make_directory(void **unused)
-{
-	(void)unused;
-	log_set_level(LOG_ERROR);
-	return mkdtemp(directory) ? 0 : -1;
-}
-
 static int remove_directory(void **unused)
 {
 	char command[100];
@@ -243,6 +236,50 @@ static int remove_directory(void **unused)
 	(void)unused;
 	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
 	return system(command);
+}
+
+/* A program that fails again and again, and a restart, push out no other incident. */
+static void other_incidents_stay(void **unused)
+{
+	char name[100];
+	int i;
+
+	(void)unused;
+	remove_directory(NULL);
+	assert_int_equal(mkdir(directory, 0700), 0);
+	make_bundle("i.oom-1.mscope", 100000);
+	make_bundle("i.signal-1.mscope", 110000);
+	make_bundle("i.limit-1.mscope", 110001);
+	for (i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "i-%d.oom-%d.mscope", i / 6, 2 + i % 6);
+		make_bundle(name, 120000 + 2 * i);
+	}
+	bundles_prune(directory);
+	assert_true(is_there("i.oom-1.mscope"));
+	assert_true(is_there("i.signal-1.mscope"));
+	assert_true(is_there("i.limit-1.mscope"));
+	assert_false(is_there("i-0.oom-2.mscope"));
+	assert_false(is_there("i-1.oom-2.mscope"));
+	assert_true(is_there("i-1.oom-3.mscope"));
+	assert_true(is_there("i-1.oom-7.mscope"));
+	/* Of those that are asked for, there are no more than leave room for others. */
+	for (i = 2; i < 9; i++) {
+		snprintf(name, sizeof(name), "i.signal-%d.mscope", i);
+		make_bundle(name, 130000 + i);
+	}
+	bundles_prune(directory);
+	assert_true(is_there("i.oom-1.mscope"));
+	assert_true(is_there("i-1.oom-6.mscope"));
+	assert_true(is_there("i-1.oom-7.mscope"));
+	assert_false(is_there("i.signal-1.mscope"));
+	assert_true(is_there("i.signal-8.mscope"));
+}
+
+static int make_directory(void **unused)
+{
+	(void)unused;
+	log_set_level(LOG_ERROR);
+	return mkdtemp(directory) ? 0 : -1;
 }
 
 /* What ends by exit(1), as programs do whose memory a sanitizer finds broken, has failed. */
@@ -281,6 +318,7 @@ int main(void)
 		cmocka_unit_test(service_manager_is_told),
 		cmocka_unit_test(late_clients_are_dropped),
 		cmocka_unit_test(newest_bundles_stay),
+		cmocka_unit_test(other_incidents_stay),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -13,14 +13,23 @@
 
 #include "base/log.h"
 
+#define BUNDLES_SEEN 64 /* at a time */
+
+/* Bundles are copies of one ring: one that is written so soon after another has its events, too. */
+#define SAME_INCIDENT_S 600
+
+/* So many stay for memory that ran out, however many others are asked for, and the reverse. */
+#define OOM_BUNDLES_LEAST 3
+
 struct found {
 	struct timespec written;
+	bool is_oom; /* else it was asked for, by a signal or a limit */
 	char name[NAME_MAX + 1];
 };
 
-/* The newest ones. */
+/* All of them, the oldest first. */
 struct kept {
-	struct found files[BUNDLES_KEPT];
+	struct found files[BUNDLES_SEEN];
 	size_t count, removed;
 	int directory;
 };
@@ -54,32 +63,65 @@ static bool is_bundle(const char *name)
 	return false;
 }
 
-static void remove_bundle(struct kept *kept, const char *name)
+/* Whether memory ran out again soon after it, and has a bundle of that. */
+static bool is_repeated(const struct kept *kept, size_t place)
 {
-	if (unlinkat(kept->directory, name, 0))
-		return;
-	kept->removed++;
-	log_info("removed %s, an old bundle: %d newer ones are kept", name, BUNDLES_KEPT);
+	const struct found *file = &kept->files[place];
+
+	while (++place < kept->count)
+		if (kept->files[place].is_oom)
+			return kept->files[place].written.tv_sec - file->written.tv_sec <
+			       SAME_INCIDENT_S;
+	return false;
 }
 
-static void take(struct kept *kept, const struct found *file)
+static size_t count_oom(const struct kept *kept)
 {
-	struct found *oldest = &kept->files[0];
+	size_t count = 0, i;
+
+	for (i = 0; i < kept->count; i++)
+		count += kept->files[i].is_oom;
+	return count;
+}
+
+/* The one that says least that others do not say. */
+static size_t least(const struct kept *kept)
+{
+	const bool of_oom = count_oom(kept) > OOM_BUNDLES_LEAST;
 	size_t i;
 
-	if (kept->count < BUNDLES_KEPT) {
-		kept->files[kept->count++] = *file;
-		return;
+	for (i = 0; of_oom && i < kept->count; i++)
+		if (kept->files[i].is_oom && is_repeated(kept, i))
+			return i;
+	for (i = 0; i < kept->count && kept->files[i].is_oom != of_oom; i++)
+		;
+	return i;
+}
+
+static void remove_bundle(struct kept *kept, size_t place)
+{
+	const struct found *file = &kept->files[place];
+
+	if (!unlinkat(kept->directory, file->name, 0)) {
+		kept->removed++;
+		log_info("removed %s, an old bundle%s: %d are kept", file->name,
+			 is_repeated(kept, place) ? ", as memory ran out again soon after it" : "",
+			 BUNDLES_KEPT);
 	}
-	for (i = 1; i < BUNDLES_KEPT; i++)
-		if (is_before(&kept->files[i], oldest))
-			oldest = &kept->files[i];
-	if (is_before(file, oldest)) {
-		remove_bundle(kept, file->name);
-		return;
-	}
-	remove_bundle(kept, oldest->name);
-	*oldest = *file;
+	kept->count--;
+	memmove(&kept->files[place], &kept->files[place + 1],
+		(kept->count - place) * sizeof(*kept->files));
+}
+
+static void add(struct kept *kept, const struct found *file)
+{
+	size_t i;
+
+	if (kept->count == BUNDLES_SEEN)
+		remove_bundle(kept, least(kept));
+	for (i = kept->count++; i && is_before(file, &kept->files[i - 1]); i--)
+		kept->files[i] = kept->files[i - 1];
+	kept->files[i] = *file;
 }
 
 size_t bundles_prune(const char *directory)
@@ -97,10 +139,13 @@ size_t bundles_prune(const char *directory)
 		    fstatat(kept->directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(status.st_mode) || status.st_uid != geteuid())
 			continue;
-		file = (struct found){ .written = status.st_mtim };
+		file = (struct found){ .written = status.st_mtim,
+				       .is_oom = strstr(entry->d_name, ".oom-") };
 		snprintf(file.name, sizeof(file.name), "%s", entry->d_name);
-		take(kept, &file);
+		add(kept, &file);
 	}
+	while (kept && kept->count > BUNDLES_KEPT)
+		remove_bundle(kept, least(kept));
 	removed = kept ? kept->removed : 0;
 	if (stream)
 		closedir(stream);

@@ -10,9 +10,9 @@
 #define BUNDLES_KEPT 8
 
 /*
- * Removes the oldest of the directory's files "*.oom-N.mscope" (also signal, limit) beyond
- * BUNDLES_KEPT. Returns how
- * many were removed.
+ * Removes files "*.oom-N.mscope" (also signal, limit) of the directory beyond BUNDLES_KEPT: first,
+ * the oldest of those that another one for memory that ran out followed within minutes, then of the
+ * others of that kind, but three; then of those that were asked for. Returns how many were removed.
  */
 size_t bundles_prune(const char *directory);
 

@@ -5,7 +5,9 @@
  */
 #include "reported.h"
 
+#include "render/report_md.h"
 #include "render/report_words.h"
+#include "store/report_places.h"
 
 static union record refused(uint64_t size)
 {
@@ -47,10 +49,61 @@ static void what_was_held_before_attaching_is_not_known(void **state)
 	done(&reader);
 }
 
+/* So many threads, one after the other, each refused twice. */
+static void refuse(unsigned int threads)
+{
+	union record record = refused(200 * MIB);
+	unsigned int i;
+
+	begin();
+	add(alloc("cuMemAlloc_v2", 0x100000000, MIB));
+	for (i = 0; i < threads; i++) {
+		record.event.tid = record.event.pid + 1 + i;
+		add(record);
+		add(record);
+	}
+}
+
+/* More than are described: the first line has all, and the section when they began and ended. */
+static void all_failures_are_counted(void **state)
+{
+	struct report_time time = { .kind = REPORT_TIME_OOM, .number = 17 };
+	struct report_recording *recording;
+	struct string text = { 0 }, why = { 0 };
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	refuse(20);
+	reader = end();
+	recording = reader.report.recordings[0];
+	assert_int_equal(recording->ooms_count, 16);
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0,
+		    "failed at 1970-01-01T12:34:56.003Z (40 times from 1970-01-01T12:34:56.002Z to"
+		    " 1970-01-01T12:34:56.041Z), when process (100) held 1 MiB");
+	report_md(&text, &reader.report, false, true);
+	assert_true(has(&text, "Memory ran out 40 times, from 1970-01-01T12:34:56.002Z to"
+			       " 1970-01-01T12:34:56.041Z; calls that belong together are one"
+			       " failure, and the last of them was at 1970-01-01T12:34:56.003Z"
+			       " (Failure 1), 1970-01-01T12:34:56.005Z (Failure 2), "));
+	assert_true(has(&text, " and 13 more times, and 4 failures are not described: who held"
+			       " most then is below, in Failure 1 and so on. All of the first of"
+			       " these (Failure 1): "));
+	assert_int_not_equal(report_places_set(&time, recording, "a.mscope", &why), 0);
+	assert_true(has(&why, "memory ran out 20 times, of which 16 are described: oom:1 to"
+			      " oom:16 name these"));
+	string_fini(&why);
+	string_fini(&text);
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_held_before_attaching_is_not_known),
+		cmocka_unit_test(all_failures_are_counted),
 	};
 
 	return unit_run("report: words of failed allocations", tests);

@@ -26,6 +26,19 @@ int failures_add(struct process *process, const struct failure *failure)
 	return 0;
 }
 
+static void note_refused(struct process *process, const struct event *event)
+{
+	struct refused *refused = &process->refused;
+
+	if (event->call->flags & MS_CALL_PART || !(event->call->known & MS_KNOWN_RESULT) ||
+	    event->call->result != MS_CUDA_OUT_OF_MEMORY)
+		return;
+	if (!refused->count)
+		refused->first_ts_ns = event->header->ts_ns;
+	refused->last_ts_ns = event->header->ts_ns;
+	refused->count += event->count;
+}
+
 /* Whether memory of a device was asked for, and there was none left. */
 static bool is_out_of_memory(const struct event *event)
 {
@@ -43,11 +56,13 @@ int failures_note(struct process *process, const struct event *event, int32_t de
 					 .count = event->count };
 	const int err = failures_add(process, &failure);
 
+	note_refused(process, event);
 	return !err && is_out_of_memory(event) ? tensors_call_failed(process, event, device) : err;
 }
 
 void failures_forget(struct process *process)
 {
 	process->failures_count = 0;
+	process->refused = (struct refused){ 0 };
 	map_fini(&process->failure_places);
 }

@@ -79,6 +79,12 @@ struct failure {
 	uint64_t count;
 };
 
+/* Calls that failed because memory had run out, and were no part of another. */
+struct refused {
+	uint64_t count;
+	uint64_t first_ts_ns, last_ts_ns;
+};
+
 struct context {
 	uint64_t handle;
 	int32_t device;
@@ -163,6 +169,7 @@ struct process {
 	size_t times_count, times_capacity;
 	struct failure *failures;
 	size_t failures_count, failures_capacity;
+	struct refused refused; /* as far as it was seen: an anchor does not say it */
 	struct context *contexts;
 	size_t contexts_count, contexts_capacity;
 	struct objects *objects; /* NULL: none was made */

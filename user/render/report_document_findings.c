@@ -10,6 +10,7 @@
 #include "render/report_notes.h"
 #include "render/finding_words.h"
 #include "render/report_oom_words.h"
+#include "render/report_outage.h"
 #include "render/report_words.h"
 #include "render/stack_words.h"
 
@@ -342,32 +343,57 @@ static void append_files(struct document *document, const struct report_coverage
 	}
 }
 
-void report_document_oom_moments(struct document *document,
-				 const struct report_recording *recording)
+/* "at A, B, C and 2 more times"; of calls that were tried again and again, also how often. */
+static void append_moments(struct string *text, const struct report_recording *recording)
 {
+	const struct refused all = report_outage_of(recording);
+	const uint64_t not_listed = analysis_account(recording->analysis)->oom_not_listed;
 	const size_t listed = recording->ooms_count < 3 ? recording->ooms_count : 3;
-	struct string *text = &document->text;
-	const size_t gravest = report_gravest_oom(recording);
+	const bool again = all.count > recording->ooms_count;
 	size_t i;
 
-	if (!listed)
-		return;
-	string_append_text(text, "The tables show the end. Memory ran out at ");
+	if (again) {
+		string_append_format(text, "%s times, from ", REPORT_COUNT(all.count));
+		report_append_time(text, recording, all.first_ts_ns);
+		string_append_text(text, " to ");
+		report_append_time(text, recording, all.last_ts_ns);
+		string_append_text(text, "; calls that belong together are one failure, and the"
+					 " last of them was ");
+	}
+	string_append_text(text, "at ");
 	for (i = 0; i < listed; i++) {
 		string_append_text(text, i ? ", " : "");
 		report_append_time(text, recording, recording->ooms[i]->last_ts_ns);
+		if (again)
+			string_append_format(text, " (Failure %zu)", i + 1);
 	}
 	if (recording->ooms_count > listed)
 		string_append_format(text, " and %zu more time%s", recording->ooms_count - listed,
 				     recording->ooms_count - listed == 1 ? "" : "s");
-	string_append_format(text,
-			     ": who held most then is below, in Failure 1%s. All of %s:"
-			     " memscope-bpf report --at ",
+	if (not_listed)
+		string_append_format(text, ", and %s failure%s not described",
+				     REPORT_COUNT(not_listed), not_listed == 1 ? " is" : "s are");
+}
+
+void report_document_oom_moments(struct document *document,
+				 const struct report_recording *recording)
+{
+	struct string *text = &document->text;
+	const size_t gravest = report_gravest_oom(recording);
+
+	if (!recording->ooms_count)
+		return;
+	string_append_text(text, "The tables show the end. Memory ran out ");
+	append_moments(text, recording);
+	string_append_format(text, ": who held most then is below, in Failure 1%s. All of %s",
 			     recording->ooms_count > 1 ? " and so on" : "",
 			     recording->ooms_count == 1   ? "that moment" :
 			     report_is_for_oom(recording) ? "the one that this was written for" :
 			     gravest                      ? "the gravest" :
-							    "the first one");
+							    "the first of these");
+	if (recording->ooms_count > 1)
+		string_append_format(text, " (Failure %zu)", gravest + 1);
+	string_append_text(text, ": memscope-bpf report --at ");
 	append_at(text, recording, recording->ooms[gravest]->last_ts_ns);
 	append_files(document, &recording->coverage);
 	document_paragraph(document);

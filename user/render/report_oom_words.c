@@ -8,6 +8,7 @@
 #include "render/field.h"
 #include "render/finding_words.h"
 #include "render/oom_others_words.h"
+#include "render/report_outage.h"
 #include "render/report_words.h"
 #include "render/share_words.h"
 #include "render/stack_words.h"
@@ -518,6 +519,26 @@ static void append_fragmentation(struct string *out, const struct report_recordi
 	}
 }
 
+/* Nothing says why memory ran out: what of the same process grew meanwhile, if anything did. */
+static void append_suspect(struct string *out, const struct report_recording *recording,
+			   const struct analysis_oom *oom)
+{
+	size_t i;
+
+	if (oom->cause != OOM_UNKNOWN && oom->cause != OOM_UNEXPLAINED)
+		return;
+	for (i = 0; i < recording->findings_count; i++) {
+		const struct finding *finding = recording->findings[i].finding;
+
+		if (finding_topic_of(finding->rule) != FINDING_TOPIC_LEAK ||
+		    finding->pid != oom->pid || finding->start_ns != oom->start_ns)
+			continue;
+		string_append_text(out, "; but ");
+		finding_words_append(out, recording, finding);
+		return;
+	}
+}
+
 void report_append_oom_verdict(struct string *out, const struct report_recording *recording,
 			       const struct analysis_oom *oom)
 {
@@ -531,6 +552,7 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 	report_append_process(out, oom->pid, oom->name);
 	string_append_text(out, " failed at ");
 	report_append_time(out, recording, oom->last_ts_ns);
+	report_outage_append_all(out, recording, oom);
 	append_holder(out, oom);
 	string_append_text(out, ". It ");
 	switch (oom->request.outcome) {
@@ -562,4 +584,5 @@ void report_append_oom_verdict(struct string *out, const struct report_recording
 	report_append_oom_cause(out, recording, oom);
 	if (oom->cause == OOM_FRAGMENTATION)
 		append_fragmentation(out, recording, oom);
+	append_suspect(out, recording, oom);
 }

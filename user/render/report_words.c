@@ -337,26 +337,6 @@ static size_t append_repeats(struct string *out, const struct report_recording *
 	return count;
 }
 
-/* Nothing says why memory ran out: what of the same process grew meanwhile, if anything did. */
-static void append_suspect(struct string *out, const struct report_recording *where,
-			   const struct finding *finding, const struct analysis_oom *oom)
-{
-	size_t i;
-
-	if (oom->cause != OOM_UNKNOWN && oom->cause != OOM_UNEXPLAINED)
-		return;
-	for (i = 0; i < where->findings_count; i++) {
-		const struct finding *other = where->findings[i].finding;
-
-		if (finding_topic_of(other->rule) != FINDING_TOPIC_LEAK ||
-		    other->pid != finding->pid || other->start_ns != finding->start_ns)
-			continue;
-		string_append_text(out, "; but ");
-		finding_words_append(out, where, other);
-		return;
-	}
-}
-
 /* What would have helped, and what to do: of the gravest finding alone. */
 static void say_remedy(struct verdict *verdict, const struct report *report)
 {
@@ -425,12 +405,10 @@ static void say_findings(struct verdict *verdict, const struct report *report)
 		return;
 	}
 	oom = oom_of(where, finding);
-	if (oom) {
+	if (oom)
 		report_append_oom_verdict(out, where, oom);
-		append_suspect(out, where, finding, oom);
-	} else {
+	else
 		finding_words_append(out, where, finding);
-	}
 	append_place(out, report, where);
 	count -= append_repeats(out, where, finding);
 	if (count > 1)

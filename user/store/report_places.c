@@ -10,6 +10,22 @@ bool report_places_is(const struct report_time *time)
 	return time->kind == REPORT_TIME_OOM || time->kind == REPORT_TIME_PEAK;
 }
 
+/* Of many failures, some are described: a number can name no other. */
+static void say_too_far(struct string *why, const struct report_recording *whole, size_t number)
+{
+	const uint64_t more = analysis_account(whole->analysis)->oom_not_listed;
+	const unsigned long long all = more + whole->ooms_count;
+
+	if (more)
+		string_append_format(why,
+				     "memory ran out %llu times, of which %zu are described: oom:1"
+				     " to oom:%zu name these, and a time (--at) any other",
+				     all, whole->ooms_count, whole->ooms_count);
+	else
+		string_append_format(why, "memory ran out %zu time%s, not %zu", whole->ooms_count,
+				     whole->ooms_count > 1 ? "s" : "", number);
+}
+
 static int set_oom(struct report_time *time, const struct report_recording *whole, const char *path,
 		   struct string *why)
 {
@@ -24,8 +40,7 @@ static int set_oom(struct report_time *time, const struct report_recording *whol
 		return -ESRCH;
 	}
 	if (place >= count) {
-		string_append_format(why, "memory ran out %zu time%s, not %zu", count,
-				     count > 1 ? "s" : "", time->number);
+		say_too_far(why, whole, time->number);
 		return -ESRCH;
 	}
 	if (count > 1 && !time->number)

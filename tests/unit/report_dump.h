@@ -15,6 +15,7 @@
 #include "store/dump_set.h"
 #include "store/dump_writer.h"
 #include "store/report_reader.h"
+#include "store/triggers.h"
 
 #define REPORT_DUMP_FILES 9
 #define REPORT_DUMP_OPS "alloc,free,copy,memset,launch,sync,memory,context"
@@ -31,6 +32,7 @@ struct report_dump {
 	uint64_t unwritten, missed, untraced; /* records, processes, as its end has them */
 	const char *forks;                    /* the same; NULL: it has none */
 	const char *leavers;                  /* the same */
+	const struct triggers *triggers;      /* it is a bundle of them; NULL: it is none */
 	const char *host, *targets;
 	uint64_t wall_offset_ns; /* 0: it does not say */
 	bool opened[REPORT_DUMP_FILES];
@@ -128,7 +130,9 @@ static inline void report_dump_end(struct report_dump *dump, uint64_t now_ns)
 	struct properties end = { 0 };
 
 	properties_put_u64(&end, "end_ns", now_ns);
-	properties_put(&end, "reason", "exit");
+	properties_put(&end, "reason", dump->triggers ? triggers_reason(TRIGGER_OOM) : "exit");
+	if (dump->triggers)
+		triggers_describe_end(dump->triggers, TRIGGER_OOM, &end);
 	properties_put_u64(&end, "missed_processes", dump->missed);
 	properties_put_u64(&end, "untraced_descendants", dump->untraced);
 	if (dump->forks)

@@ -73,11 +73,44 @@ static void a_report_that_ends_at_a_failure_is_about_that(void **state)
 	done(&reader);
 }
 
+/*
+ * It says which process and moment: the first one failed of it, and those after it, of whom it also
+ * has something, did less badly.
+ */
+static void a_bundle_begins_with_what_it_says(void **state)
+{
+	struct triggers triggers = { .asked = 1u << TRIGGER_OOM };
+	struct report_recording *recording;
+	struct report_reader reader;
+	struct verdict verdict;
+
+	(void)state;
+	begin();
+	run_out(200, 100 * MIB);
+	triggers_pull_oom(&triggers, 200, now_ns - MILLISECOND, OOM_FATAL, now_ns);
+	run_out(201, 300 * MIB);
+	triggers_pull_oom(&triggers, 201, now_ns - MILLISECOND, OOM_HANDLED, now_ns);
+	run_out(202, 200 * MIB);
+	dump.triggers = &triggers;
+	reader = end();
+	recording = reader.report.recordings[0];
+	report_verdict(&verdict, &reader.report);
+	assert_true(has(&verdict.sentences[0], "in process (200) failed"));
+	assert_int_equal(report_gravest_oom(recording), 0);
+	verdict_fini(&verdict);
+	/* One that is not described: the newest is what it may be. */
+	recording->coverage.failed_pid = 199;
+	assert_int_equal(report_gravest_oom(recording), 2);
+	done(&reader);
+	triggers_fini(&triggers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_for_the_verdict_and_the_moment),
 		cmocka_unit_test(a_report_that_ends_at_a_failure_is_about_that),
+		cmocka_unit_test(a_bundle_begins_with_what_it_says),
 	};
 
 	return unit_run("report_gravest", tests);

@@ -62,6 +62,8 @@ struct report_coverage {
 	size_t files_count;
 	char *host, *kernel, *machine, *version, *targets;
 	char *reason;               /* why it ended */
+	uint32_t failed_pid;        /* of a bundle: whose failure it was written for; 0: unknown */
+	uint64_t failed_ns;         /* and when that was */
 	bool wall_known;            /* of the wall clock: */
 	uint64_t wall_offset_ns;    /* CLOCK_REALTIME - CLOCK_MONOTONIC when it was begun */
 	bool boot_known;            /* and of CLOCK_BOOTTIME: */

@@ -24,7 +24,34 @@ static bool is_newer(const struct analysis_oom *a, const struct analysis_oom *b)
 	return open_a != open_b ? open_b : a->last_ts_ns >= b->last_ts_ns;
 }
 
-/* It is written as soon as it is known how a failure ended: the last of those. */
+/* Another thread of the process may have failed meanwhile, and the same one again after it. */
+static bool is_named(const struct report_coverage *coverage, const struct analysis_oom *oom)
+{
+	return oom->pid == coverage->failed_pid && oom->ts_ns <= coverage->failed_ns &&
+	       coverage->failed_ns <= oom->last_ts_ns;
+}
+
+static bool has_named(const struct report_recording *recording, size_t *place)
+{
+	const struct report_coverage *coverage = &recording->coverage;
+	uint64_t last_ns = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; coverage->failed_pid && i < recording->ooms_count; i++) {
+		const struct analysis_oom *oom = recording->ooms[i];
+
+		if (!is_named(coverage, oom) || oom->last_ts_ns >= last_ns)
+			continue;
+		last_ns = oom->last_ts_ns;
+		*place = i;
+	}
+	return last_ns != UINT64_MAX;
+}
+
+/*
+ * If the bundle does not say which: it is written as soon as it is known how a failure ended, so it
+ * is the last of those.
+ */
 static size_t newest_oom(const struct report_recording *recording)
 {
 	size_t newest = 0, i;
@@ -63,7 +90,8 @@ static bool has_leading(const struct report_recording *recording, size_t *place)
 		return true;
 	if (!report_is_for_oom(recording))
 		return false;
-	*place = newest_oom(recording);
+	if (!has_named(recording, place))
+		*place = newest_oom(recording);
 	return true;
 }
 

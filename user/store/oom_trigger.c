@@ -28,8 +28,8 @@ static void take_step(void *context, struct oom_request *request, enum oom_step 
 	if (step == OOM_ENDED &&
 	    (request->place != PLACE_PULLED || (request->exited && request->outcome != OOM_OPEN) ||
 	     request->outcome == OOM_GAVE_UP))
-		triggers_pull_oom(trigger->triggers, request->pid, request->outcome,
-				  clock_monotonic_ns());
+		triggers_pull_oom(trigger->triggers, request->pid, request->last_ts_ns,
+				  request->outcome, clock_monotonic_ns());
 }
 
 void oom_trigger_init(struct oom_trigger *trigger, struct triggers *triggers)
@@ -58,7 +58,8 @@ void oom_trigger_tick(struct oom_trigger *trigger, uint64_t now_ns)
 		if (request->place == PLACE_PULLED || now_ns < request->last_ts_ns + OUTCOME_NS)
 			continue;
 		request->place = PLACE_PULLED;
-		triggers_pull_oom(trigger->triggers, request->pid, OOM_OPEN, now_ns);
+		triggers_pull_oom(trigger->triggers, request->pid, request->last_ts_ns, OOM_OPEN,
+				  now_ns);
 	}
 }
 

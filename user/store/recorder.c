@@ -331,9 +331,7 @@ static int write_bundle(struct recorder *recorder, int which, uint64_t now_ns, b
 
 	if (reason) {
 		recorder->options.describe_end(recorder->options.context, reason, &end);
-		if (which == TRIGGER_OOM)
-			properties_put(&end, "outcome",
-				       oom_outcome_name(recorder->triggers.outcome));
+		triggers_describe_end(&recorder->triggers, which, &end);
 		bundle.end = &end;
 	}
 	err = triggers_write(&recorder->triggers, which, &bundle);

@@ -358,6 +358,8 @@ static int finish(struct report_run *run, const struct dump_set_recording *recor
 	if (replay_end_text(run->replay, "reason"))
 		coverage->reason = strdup(replay_end_text(run->replay, "reason"));
 	run->recording->incomplete |= replay_end_text(run->replay, "reason") && !coverage->reason;
+	coverage->failed_pid = (uint32_t)replay_end_number(run->replay, "failed_pid", 0);
+	coverage->failed_ns = replay_end_number(run->replay, "failed_ns", 0);
 	if (!err)
 		err = name_files(coverage, recording);
 	return err ? err : report_recording_finish(run->recording);

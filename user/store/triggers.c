@@ -113,8 +113,8 @@ static int gravity(enum oom_outcome outcome)
 	return order[outcome];
 }
 
-void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome outcome,
-		       uint64_t now_ns)
+void triggers_pull_oom(struct triggers *triggers, uint32_t pid, uint64_t failed_ns,
+		       enum oom_outcome outcome, uint64_t now_ns)
 {
 	struct trigger *trigger = &triggers->kinds[TRIGGER_OOM];
 
@@ -133,6 +133,7 @@ void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome
 	if (!trigger->pulled || gravity(outcome) >= gravity(triggers->outcome)) {
 		triggers->outcome = outcome;
 		triggers->pid = pid;
+		triggers->failed_ns = failed_ns;
 	}
 	trigger->pulled = true;
 }
@@ -219,6 +220,17 @@ const char *triggers_reason(enum trigger_kind which)
 	};
 
 	return reasons[which];
+}
+
+/* Others may have failed since. */
+void triggers_describe_end(const struct triggers *triggers, enum trigger_kind which,
+			   struct properties *end)
+{
+	if (which != TRIGGER_OOM)
+		return;
+	properties_put(end, "outcome", oom_outcome_name(triggers->outcome));
+	properties_put_u64(end, "failed_pid", triggers->pid);
+	properties_put_u64(end, "failed_ns", triggers->failed_ns);
 }
 
 /* Unless something else has been put in its place. */

@@ -61,7 +61,8 @@ struct triggers {
 	/* For TRIGGER_OOM: */
 	uint32_t an_hour;                         /* at most; half of them for one process */
 	enum oom_outcome outcome;                 /* the gravest since the last bundle, */
-	uint32_t pid;                             /* and of which process */
+	uint32_t pid;                             /* and of which process, */
+	uint64_t failed_ns;                       /* which was refused last then */
 	struct oom_bundle kept[OOM_BUNDLES_KEPT]; /* in the order in which they were written */
 	uint32_t kept_count;
 	struct {
@@ -85,11 +86,11 @@ int triggers_check_names(const struct triggers *triggers, const char *path);
 void triggers_pull(struct triggers *triggers, enum trigger_kind which, bool at_once);
 
 /*
- * It is known how a request for memory ended that had failed, or it has been waited for long
- * enough: a bundle is due, unless that process has had its share.
+ * It is known how a request for memory ended that had failed (last at `failed_ns`), or it has been
+ * waited for long enough: a bundle is due, unless that process has had its share.
  */
-void triggers_pull_oom(struct triggers *triggers, uint32_t pid, enum oom_outcome outcome,
-		       uint64_t now_ns);
+void triggers_pull_oom(struct triggers *triggers, uint32_t pid, uint64_t failed_ns,
+		       enum oom_outcome outcome, uint64_t now_ns);
 
 /*
  * Takes one that is pulled, asked for and due (`now_or_never`: it is): a bundle is to be written.
@@ -100,6 +101,10 @@ bool triggers_take(struct triggers *triggers, enum trigger_kind which, uint64_t 
 
 /* What a bundle's end gives as the reason; NULL: that of the recording's end. */
 const char *triggers_reason(enum trigger_kind which);
+
+/* And, beside it, of which failure that bundle is. */
+void triggers_describe_end(const struct triggers *triggers, enum trigger_kind which,
+			   struct properties *end);
 
 /*
  * Writes a bundle; its suffix and number are set here. If that fails, it is due again after a

@@ -99,11 +99,50 @@ static void all_failures_are_counted(void **state)
 	done(&reader);
 }
 
+static union record of_other(union record record)
+{
+	record.event.pid = record.event.tid = 200;
+	return record;
+}
+
+/* Both come through it; what the report begins with is that one of them leaks. */
+static void a_failure_that_is_over_is_not_passed_over(void **state)
+{
+	struct report_reader reader;
+	struct verdict verdict;
+	uint64_t i;
+
+	(void)state;
+	begin();
+	for (i = 0; i < 200; i++) {
+		add(alloc("cuMemAlloc_v2", 0x100000000 + i * 2 * MIB, MIB));
+		add(record_on(0, record_call("cuLaunchKernel")));
+		now_ns += 10 * MILLISECOND;
+		if (i != 100)
+			continue;
+		add(refused(8 * MIB));
+		add(of_other(refused(8 * MIB)));
+		add(refused(8 * MIB));
+		add(alloc("cuMemAlloc_v2", 0x900000000, 8 * MIB));
+		add(of_other(alloc("cuMemAlloc_v2", 0xa00000000, 8 * MIB)));
+	}
+	reader = end();
+	report_verdict(&verdict, &reader.report);
+	assert_says(&verdict, 0, "process (100) leaves ");
+	assert_says(&verdict, 2,
+		    "Memory ran out 2 times for process (100), from 1970-01-01T12:34:57.213Z to"
+		    " 1970-01-01T12:34:57.215Z. How that ended: recovered: 8 MiB was granted 1 ms"
+		    " after the last failure. It ran out 1 time for process (200), too.");
+	verdict_fini(&verdict);
+	done(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_held_before_attaching_is_not_known),
 		cmocka_unit_test(all_failures_are_counted),
+		cmocka_unit_test(a_failure_that_is_over_is_not_passed_over),
 	};
 
 	return unit_run("report: words of failed allocations", tests);

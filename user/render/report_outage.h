@@ -7,11 +7,18 @@
 #define MEMSCOPE_RENDER_REPORT_OUTAGE_H
 
 #include "base/string.h"
+#include "render/verdict.h"
 #include "report/report.h"
 
 /* " (571 times since 12:01:22.526)": of the process of that failure; nothing if it is alone. */
 void report_outage_append_all(struct string *out, const struct report_recording *recording,
 			      const struct analysis_oom *oom);
+
+/*
+ * How often memory ran out, for whom, and how that ended: a sentence, if what the report begins
+ * with is something else. A program that has come through it is no less a program that was refused.
+ */
+void report_outage_say(struct verdict *verdict, const struct report *report);
 
 /* Of all processes that the report is about and that it describes failures of. */
 struct refused report_outage_of(const struct report_recording *recording);

@@ -12,6 +12,7 @@
 #include "render/report_exactness.h"
 #include "render/report_notes.h"
 #include "render/report_oom_words.h"
+#include "render/report_outage.h"
 #include "render/report_xids.h"
 
 typedef unsigned long long ull; /* for printf: uint64_t is unsigned long here, not everywhere */
@@ -568,6 +569,7 @@ void report_verdict(struct verdict *verdict, const struct report *report)
 	*verdict = (struct verdict){ 0 };
 	say_findings(verdict, report);
 	say_remedy(verdict, report);
+	report_outage_say(verdict, report);
 	say_errors(verdict, report);
 	if (report_selects(&report->options))
 		say_own_peak(verdict, report);

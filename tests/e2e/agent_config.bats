@@ -68,6 +68,19 @@ CONFIG
 	[[ "$output" != *warning* ]]
 }
 
+@test "a socket whose directory is missing is named, when it is checked and when it starts" {
+	needs_http
+	echo "socket = $PWD/none/query" > agent.conf
+	run -0 "$MEMSCOPE" agent --config agent.conf --check-config
+	[[ "$output" == *"warning: --socket $PWD/none/query: its directory does not exist: the agent does not start until"* ]]
+	# shellcheck disable=SC2086 # may be empty
+	run -1 timeout 60 "$MEMSCOPE" agent $MASK --config agent.conf --state-dir "$PWD/state" --listen off
+	[[ "$output" == *"--socket $PWD/none/query: No such file or directory; its directory does not exist: create that,"* ]]
+	mkdir none
+	run -0 "$MEMSCOPE" agent --config agent.conf --check-config
+	[[ "$output" != *warning* ]]
+}
+
 @test "a file that is not understood is refused, with the line" {
 	local line message
 
@@ -97,6 +110,9 @@ ring =|agent.conf:2: "ring" has no value
 ring = 1K|this comes from agent.conf:2
 ring = 1G\nring = 2G|agent.conf:3: "ring" is already set in line 2
 listen = somewhere|this comes from agent.conf:2
+listen = 127.0.0.1:99999|ports are 1 to 65535
+stacks = yes|stacks: "yes" is no value of it; write alloc
+stacks = none|this comes from agent.conf:2
 state-dir = state|this comes from agent.conf:2
 state-dir = /dev/null|/dev/null is not a directory
 state-dir = /dev/null/state|/dev/null/state is not a directory

@@ -141,6 +141,17 @@ static int start(int fd, const struct listener_address *address)
 	return !err && listen(fd, BACKLOG) ? -errno : err;
 }
 
+bool listener_lacks_directory(const struct listener_address *address)
+{
+	const char *path = ((const struct sockaddr_un *)&address->address)->sun_path;
+	char directory[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
+
+	if (!address->is_unix)
+		return false;
+	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path + 1), path);
+	return access(directory, F_OK);
+}
+
 int listener_open(const struct listener_address *address, const char *option, const char *text)
 {
 	int fd = socket(address->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -149,6 +160,8 @@ int listener_open(const struct listener_address *address, const char *option, co
 	if (!err)
 		return fd;
 	log_error("--%s %s: %s%s", option, text, place_error(err),
+		  listener_lacks_directory(address) ?
+			  "; its directory does not exist: create that, or choose another path" :
 		  err == -EADDRINUSE ? "; another program listens there: end it, or choose another"
 				       " one" :
 				       "");

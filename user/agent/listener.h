@@ -30,4 +30,7 @@ int listener_open(const struct listener_address *address, const char *option, co
 /* Removes the Unix socket that listener_open() has made; does nothing for an address. */
 void listener_remove(const struct listener_address *address);
 
+/* Whether it is a Unix socket in a directory that does not exist. */
+bool listener_lacks_directory(const struct listener_address *address);
+
 #endif /* MEMSCOPE_AGENT_LISTENER_H */

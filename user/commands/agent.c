@@ -73,8 +73,8 @@ static int parse_address(const struct option_row *row, const char *value, void *
 	*text = strcmp(value, "off") != 0 ? value : NULL;
 	if (!*text || !listener_parse(&address, value))
 		return 0;
-	log_error("--%s: \"%s\" is not an address and port (127.0.0.1:9750, [::1]:9750),"
-		  " unix:/PATH or off",
+	log_error("--%s: \"%s\" is not an address and port (127.0.0.1:9750, [::1]:9750;"
+		  " ports are 1 to 65535), unix:/PATH or off",
 		  row->name, value);
 	return -EINVAL;
 }
@@ -363,6 +363,17 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
+/* A service manager may create it when it starts the agent: no reason to refuse. */
+static void check_directory(const struct listener_address *address, const char *option,
+			    const char *text)
+{
+	if (listener_lacks_directory(address))
+		log_warning("--%s %s: its directory does not exist: the agent does not start"
+			    " until that is created (RuntimeDirectory= of systemd does that);"
+			    " or choose another path",
+			    option, text);
+}
+
 static int complete(struct agent_settings *settings)
 {
 	static char output[4096], socket[256];
@@ -377,6 +388,8 @@ static int complete(struct agent_settings *settings)
 	recording->capture.selection.ops = (1u << MS_OPS_COUNT) - 1;
 	if (settings->listen)
 		listener_parse(&settings->listen_address, settings->listen);
+	if (settings->listen && settings->check_config)
+		check_directory(&settings->listen_address, "listen", settings->listen);
 	if (settings->web_config && (!settings->listen || settings->listen_address.is_unix)) {
 		log_error("--web-config: it is for an address and port of --listen%s",
 			  settings->listen ? ": on a Unix socket, the kernel says who asks" :
@@ -389,6 +402,8 @@ static int complete(struct agent_settings *settings)
 			log_error("--socket: the path is too long");
 			return EXIT_USAGE;
 		}
+		if (settings->check_config)
+			check_directory(&settings->socket_address, "socket", settings->socket);
 	}
 	if (snprintf(output, sizeof(output), "%s/%%h-%%t.mscope", settings->state_directory) >=
 		    (int)sizeof(output) ||

@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/trusted_file.h"
 #include "commands/options.h"
+#include "commands/spellings.h"
 
 #define FILE_MOST 65536
 #define PREFIX "MEMSCOPE_"
@@ -366,11 +367,31 @@ int config_take_environment(struct config *config)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+static bool is_of_words(const struct option_row *row)
+{
+	return !row->argument[strcspn(row->argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")];
+}
+
+/* What is typed is understood and corrected; a file stays, and has to say what is so. */
+static int check_word(const struct config_value *value, const struct option_row *row)
+{
+	const struct spelling_of_value *other = NULL;
+
+	if (value->origin != CONFIG_FLAG && is_of_words(row))
+		other = spelling_of_value(row->name, value->text, row->argument);
+	if (!other || !other->is_same)
+		return 0;
+	log_error("%s: \"%s\" is no value of it; write %s", row->name, value->text, other->needs);
+	return -EINVAL;
+}
+
 static int apply(const struct config *config, size_t place, void *settings)
 {
 	const struct option_row *row = &config->command->options[place];
 	const char *text = config->values[place].text;
 
+	if (row->argument && check_word(&config->values[place], row))
+		return -EINVAL;
 	if (row->argument)
 		return row->parse(row, text, settings);
 	if (!strcmp(text, "yes"))

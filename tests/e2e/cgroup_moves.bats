@@ -84,6 +84,8 @@ of_puppet() {
 	puppet init
 	puppet alloc 4096
 	kill -CONT "$TRACE_PID"
+	# It is looked at while it is there.
+	wait_for 'grep -q "\"type\":\"attach\".*\"pid\":$MOVED,.*\"was_running\":true" events.jsonl'
 	puppet_end
 	end_is_seen
 	trace_stop

@@ -4,9 +4,12 @@
  * how the failure ended.
  */
 #include "analysed.h"
+#include "analysis/oom_sites.h"
+#include "analysis/oom_watch.h"
 
 #define SESSION 1 /* stacks */
 #define INPUT 2
+#define OPTIONAL 3
 
 static void fail_from(struct run *run, uint32_t stack, uint64_t size)
 {
@@ -32,7 +35,9 @@ static void begin(struct run *run)
 {
 	feed(run, record_frame(1, "new_session", "/opt/server"));
 	feed(run, record_frame(2, "read_input", "/opt/server"));
+	feed(run, record_frame(3, "ask_for_more", "/opt/server"));
 	feed(run, record_stack(SESSION, 1, 1));
+	feed(run, record_stack(OPTIONAL, 3, 1));
 	feed(run, record_stack(INPUT, 2, 1));
 }
 
@@ -135,6 +140,87 @@ static void run_once(struct run *run)
 	end_process(run, 0);
 }
 
+/* What came after it got its memory says nothing of what was before. */
+static void run_refused_again_much_later(struct run *run)
+{
+	int i;
+
+	begin(run);
+	fail_from(run, SESSION, 8 * MIB);
+	get_from(run, INPUT, 16 * MIB);
+	get_from(run, SESSION, 8 * MIB);
+	for (i = 0; i < 2; i++) {
+		fail_from(run, SESSION, 8 * MIB);
+		get_from(run, INPUT, 16 * MIB);
+	}
+	end_process(run, 0);
+}
+
+/* Something else is refused each time before it. */
+static void run_others_are_refused_first(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 4; i++) {
+		fail_from(run, OPTIONAL, 4 * MIB);
+		fail_from(run, SESSION, 8 * MIB);
+		get_from(run, INPUT, 16 * MIB);
+	}
+	end_process(run, 0);
+}
+
+/* The input of the next request is smaller than what this one was refused. */
+static void run_others_get_less(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 5; i++) {
+		fail_from(run, SESSION, 16 * MIB);
+		steps(run, 1);
+		get_from(run, INPUT, 8 * MIB);
+	}
+	end_process(run, 0);
+}
+
+/* So it is, but then what was refused does with less. */
+static void run_gets_less_later(struct run *run)
+{
+	int i;
+
+	begin(run);
+	for (i = 0; i < 5; i++) {
+		fail_from(run, SESSION, 16 * MIB);
+		steps(run, 1);
+		get_from(run, INPUT, 8 * MIB);
+		get_from(run, SESSION, 4 * MIB);
+	}
+	end_process(run, 0);
+}
+
+/* Programs that ended are not remembered for it. */
+static void run_others_ended(struct run *run)
+{
+	uint32_t i;
+
+	begin(run);
+	fail_from(run, SESSION, 8 * MIB);
+	get_from(run, INPUT, 16 * MIB);
+	for (i = 0; i < 2 * OOM_SITES_MAX; i++) {
+		as_process(run, 5000 + i);
+		feed(run, record_stack(SESSION, 1, 1));
+		feed(run, record_stack(INPUT, 2, 1));
+		fail_from(run, SESSION, 8 * MIB);
+		get_from(run, INPUT, 16 * MIB);
+		end_process(run, 0);
+	}
+	as_process(run, RECORD_PID);
+	fail_from(run, SESSION, 8 * MIB);
+	get_from(run, INPUT, 16 * MIB);
+	end_process(run, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct run *run);
@@ -154,6 +240,11 @@ static const struct {
 	{ "does with less", run_does_with_less, 5, OOM_BACKED_OFF, OOM_BACKED_OFF, 4, 4, 1, 8 * MIB, 8 * MIB },
 	{ "stacks are missing", run_stacks_are_missing, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 16 * MIB },
 	{ "once", run_once, 1, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
+	{ "refused again much later", run_refused_again_much_later, 3, OOM_RECOVERED, OOM_HANDLED, 0, 1, 1, 16 * MIB, 16 * MIB },
+	{ "others are refused first", run_others_are_refused_first, 2, OOM_HANDLED, OOM_HANDLED, 3, 1, 3, 16 * MIB, 0 },
+	{ "others get less", run_others_get_less, 2, OOM_HANDLED, OOM_HANDLED, 4, 1, 4, 8 * MIB, 0 },
+	{ "gets less later", run_gets_less_later, 5, OOM_BACKED_OFF, OOM_BACKED_OFF, 0, 0, 1, 8 * MIB, 8 * MIB },
+	{ "others ended", run_others_ended, 16, OOM_RECOVERED, OOM_HANDLED, 0, 1, 1, 16 * MIB, 16 * MIB },
 	/* clang-format on */
 };
 
@@ -202,9 +293,80 @@ static void test_outcomes_are_counted(void **state)
 	run_end(&run);
 }
 
+/* Also those that had to make way in the list. */
+static void test_what_is_not_listed_is_counted(void **state)
+{
+	struct run run = { 0 };
+	size_t count, i;
+
+	(void)state;
+	assert_true(run_begin(&run));
+	begin(&run);
+	fail_from(&run, SESSION, 8 * MIB);
+	get_from(&run, INPUT, 16 * MIB);
+	for (i = 0; i < 20; i++) {
+		fail_from(&run, INPUT, MIB);
+		get_from(&run, INPUT, MIB);
+	}
+	fail_from(&run, SESSION, 8 * MIB);
+	end_process(&run, 0);
+	finish(&run);
+	analysis_ooms(run.analysis, &count);
+	assert_int_equal(count, 16);
+	assert_int_equal(analysis_account(run.analysis)->oom_outcomes[OOM_RECOVERED], 20);
+	assert_int_equal(analysis_account(run.analysis)->oom_outcomes[OOM_HANDLED] +
+				 analysis_account(run.analysis)->oom_outcomes[OOM_GAVE_UP],
+			 2);
+	run_end(&run);
+}
+
+static uint64_t add_site(struct oom_sites *sites, uint32_t stack)
+{
+	return oom_sites_add(sites,
+			     &(struct oom_refused_site){
+				     .pid = 1, .stack = stack, .bytes = MIB, .failures = 1 });
+}
+
+/* Not one that came later, although another one has gone meanwhile. */
+static void test_the_oldest_site_is_forgotten(void **state)
+{
+	struct oom_sites sites = { 0 };
+	uint32_t i;
+
+	(void)state;
+	for (i = 1; i <= OOM_SITES_MAX; i++)
+		assert_int_equal(add_site(&sites, i), i);
+	oom_sites_grant(&sites, 1, 0, 1, 2 * MIB);
+	assert_null(oom_sites_find(&sites, 1, 0, 1));
+	for (; i <= OOM_SITES_MAX + 3; i++)
+		assert_int_equal(add_site(&sites, i), i);
+	for (i = 2; i <= OOM_SITES_MAX + 3; i++)
+		assert_int_equal(!oom_sites_find(&sites, 1, 0, i), i <= 3);
+	/* What is known already takes no place of another. */
+	assert_int_equal(add_site(&sites, 5), 5);
+	assert_int_equal(oom_sites_find(&sites, 1, 0, 5)->failures, 2);
+	assert_non_null(oom_sites_find(&sites, 1, 0, 4));
+}
+
+static void test_sites_end_with_their_process(void **state)
+{
+	struct oom_sites sites = { 0 };
+
+	(void)state;
+	add_site(&sites, 1);
+	add_site(&sites, 2);
+	oom_sites_add(&sites, &(struct oom_refused_site){ .pid = 2, .stack = 1, .bytes = MIB });
+	oom_sites_end_process(&sites, 1, 0);
+	assert_int_equal(sites.count, 1);
+	assert_non_null(oom_sites_find(&sites, 2, 0, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_not_listed_is_counted),
+		cmocka_unit_test(test_the_oldest_site_is_forgotten),
+		cmocka_unit_test(test_sites_end_with_their_process),
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_outcomes_are_counted),
 	};

@@ -131,26 +131,37 @@ static void note_retry_frees(const struct oom_around *around, const struct oom_r
 	}
 }
 
+static bool is_wrong(const struct oom_request *before)
+{
+	return before->outcome == OOM_RECOVERED ||
+	       (before->outcome == OOM_BACKED_OFF && !before->granted_at_once);
+}
+
 /*
  * Requests that had ended as calls from elsewhere got memory: this is one more from the same place
- * that does not. So they have not recovered.
+ * that does not. So they have neither recovered nor backed off.
  */
 static void revise(struct ooms *ooms, const struct oom_request *request)
 {
+	struct oom_refused_site *site =
+		oom_sites_find(&ooms->watch.sites, request->pid, request->start_ns, request->stack);
 	size_t i;
+
+	/* Those that are not listed are counted all the same. */
+	ooms->outcomes[OOM_RECOVERED] -= site->recovered;
+	ooms->outcomes[OOM_BACKED_OFF] -= site->backed_off;
+	ooms->outcomes[OOM_HANDLED] += site->recovered + site->backed_off;
+	site->recovered = site->backed_off = 0;
 
 	for (i = 0; i < ooms->count; i++) {
 		struct oom_request *before = &ooms->list[i].request;
 
-		if (before->pid != request->pid || before->start_ns != request->start_ns ||
-		    before->stack != request->stack || !before->granted_elsewhere ||
+		if (before->site != site->number || !before->granted_elsewhere ||
 		    !before->end_ts_ns)
 			continue;
-		before->refused_later++;
-		if (before->outcome != OOM_RECOVERED)
+		before->refused_later += request->refused_again;
+		if (!is_wrong(before))
 			continue;
-		ooms->outcomes[OOM_RECOVERED]--;
-		ooms->outcomes[OOM_HANDLED]++;
 		before->outcome = OOM_HANDLED;
 		before->granted_bytes = 0;
 		oom_cause_find(&ooms->list[i], ooms->options);
@@ -164,9 +175,7 @@ static void step(void *context, struct oom_request *request, enum oom_step what,
 	struct analysis_oom *oom = request->place != SIZE_MAX ? &ooms->list[request->place] : NULL;
 
 	(void)event;
-	/* A call around one that failed is no further one. */
-	if (request->refused_before && request->inner_row == MS_NO_ROW &&
-	    (what == OOM_BEGAN || what == OOM_FAILED_AGAIN))
+	if (request->refused_again && (what == OOM_BEGAN || what == OOM_FAILED_AGAIN))
 		revise(ooms, request);
 	if (what == OOM_BEGAN)
 		oom = add(ooms, request);

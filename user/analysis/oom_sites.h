@@ -9,29 +9,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OOM_SITES_MAX 16 /* of more, the oldest is forgotten */
+#define OOM_SITES_MAX 16 /* of more, the one that was noted down longest ago is forgotten */
 
 struct oom_refused_site {
+	uint64_t number; /* from 1: who was granted in between has another */
 	uint32_t pid;
 	uint64_t start_ns;
 	uint32_t stack; /* id, of ledger/stacks.h */
 	uint64_t bytes; /* asked for last */
 	uint64_t failures;
+	/* Requests that ended so by what others got: another refusal says that it is wrong. */
+	uint64_t recovered, backed_off;
 };
 
 struct oom_sites {
-	size_t count, next;
-	struct oom_refused_site list[OOM_SITES_MAX];
+	size_t count;
+	uint64_t added;
+	struct oom_refused_site
+		list[OOM_SITES_MAX]; /* in the order in which they were noted down */
 };
 
-void oom_sites_add(struct oom_sites *sites, const struct oom_refused_site *site);
+/* Adds to what is known of that place; `number` is not looked at. Returns the number. */
+uint64_t oom_sites_add(struct oom_sites *sites, const struct oom_refused_site *site);
 
-/* How often calls from there were refused, and never granted since; 0: that is not known. */
-uint64_t oom_sites_failures(const struct oom_sites *sites, uint32_t pid, uint64_t start_ns,
-			    uint32_t stack);
+/* Calls from there were refused, and never granted since; NULL: that is not known. */
+struct oom_refused_site *oom_sites_find(struct oom_sites *sites, uint32_t pid, uint64_t start_ns,
+					uint32_t stack);
 
 /* So much was granted to a call from there: or from elsewhere, which asked for the same again. */
 void oom_sites_grant(struct oom_sites *sites, uint32_t pid, uint64_t start_ns, uint32_t stack,
 		     uint64_t bytes);
+
+void oom_sites_end_process(struct oom_sites *sites, uint32_t pid, uint64_t start_ns);
 
 #endif /* MEMSCOPE_ANALYSIS_OOM_SITES_H */

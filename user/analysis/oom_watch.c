@@ -1,22 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/oom_watch.h"
 
+#include "analysis/oom_ending.h"
 #include "analysis/oom_sort.h"
-
-/* Less than this part of what was asked for last is something else, and no smaller try. */
-#define BACK_OFF_PART 16
-
-/* A process that has done so much for so long since a failure has gone on without the memory. */
-#define WENT_ON_ALLOCS 16
-#define WENT_ON_NS 1000000000ull
-
-/*
- * A process that fails so soon after a failure has ended of it, whatever it did in between: a
- * trainer saves a checkpoint first, which takes tens of seconds and allocates next to nothing. One
- * that has allocated so often since had gone on, and ended of something else.
- */
-#define ENDS_OF_IT_NS 60000000000ull
-#define ENDS_OF_IT_ALLOCS 1000
 
 /* Counts of launches are up to a second old: what they count may have been before. */
 #define COUNTED_NS 1500000000ull
@@ -67,69 +53,18 @@ static void end(struct oom_watch *watch, struct oom_request *request, enum oom_o
 	ended.outcome = outcome;
 	ended.end_ts_ns = outcome == OOM_OPEN ? 0 : ts_ns;
 	if ((outcome == OOM_RECOVERED || outcome == OOM_BACKED_OFF) && ended.granted_elsewhere)
-		oom_sites_add(&watch->sites, &(struct oom_refused_site){
-						     .pid = ended.pid,
-						     .start_ns = ended.start_ns,
-						     .stack = ended.stack,
-						     .bytes = ended.last_bytes,
-						     .failures = ended.failures,
-					     });
+		ended.site = oom_sites_add(&watch->sites,
+					   &(struct oom_refused_site){
+						   .pid = ended.pid,
+						   .start_ns = ended.start_ns,
+						   .stack = ended.stack,
+						   .bytes = ended.last_bytes,
+						   .failures = ended.stack_failures,
+						   .recovered = outcome == OOM_RECOVERED,
+						   .backed_off = outcome == OOM_BACKED_OFF &&
+								 !ended.granted_at_once,
+					   });
 	watch->step(watch->context, &ended, OOM_ENDED, NULL, NULL);
-}
-
-static bool is_over(const struct oom_watch *watch, const struct oom_request *request,
-		    uint64_t ts_ns)
-{
-	return ts_ns > request->last_ts_ns && ts_ns - request->last_ts_ns >= watch->retry_ns;
-}
-
-static bool went_on(const struct oom_watch *watch, const struct oom_request *request,
-		    uint64_t ts_ns)
-{
-	if (!request->work_since)
-		return false;
-	return is_over(watch, request, ts_ns) || (request->allocs_since >= WENT_ON_ALLOCS &&
-						  ts_ns >= request->last_ts_ns + WENT_ON_NS);
-}
-
-static bool has_failed(const struct oom_request *request)
-{
-	return request->exited && request->exit_status && !oom_end_is_unseen(request);
-}
-
-/* It has not got the memory, and the time for that is over. */
-static enum oom_outcome without_it(const struct oom_watch *watch, const struct oom_request *request,
-				   uint64_t ts_ns)
-{
-	if (went_on(watch, request, ts_ns))
-		return OOM_HANDLED;
-	if (oom_end_is_unseen(request) && !is_over(watch, request, ts_ns))
-		return OOM_OPEN;
-	return has_failed(request) ? OOM_FATAL : OOM_GAVE_UP;
-}
-
-/* A program that says of itself that all is well, and did not just stop there. */
-static bool ended_well(const struct oom_request *request, uint64_t ts_ns)
-{
-	return request->exited && !request->exit_status &&
-	       (request->work_since || ts_ns >= request->last_ts_ns + WENT_ON_NS);
-}
-
-/* Whether it would have ended of the failure, if it failed now. */
-static bool may_end_of_it(const struct oom_request *request, uint64_t ts_ns)
-{
-	return ts_ns < request->last_ts_ns + ENDS_OF_IT_NS &&
-	       request->allocs_since < ENDS_OF_IT_ALLOCS;
-}
-
-static enum oom_outcome at_end(const struct oom_watch *watch, const struct oom_request *request,
-			       uint64_t ts_ns)
-{
-	if (ended_well(request, ts_ns))
-		return OOM_HANDLED;
-	if (has_failed(request) && may_end_of_it(request, ts_ns))
-		return OOM_FATAL;
-	return without_it(watch, request, ts_ns);
 }
 
 static struct oom_request *add(struct oom_watch *watch, const struct event *event)
@@ -171,7 +106,7 @@ static void settle(struct oom_watch *watch, struct oom_request *request, uint64_
 	/* In pieces, no more of it was seen than had been granted before one failed. */
 	const bool enough = granted_bytes >= request->most_bytes;
 
-	if (!enough && granted_bytes < request->last_bytes / BACK_OFF_PART)
+	if (!enough && granted_bytes < request->last_bytes / OOM_BACK_OFF_PART)
 		return;
 	request->granted_bytes = granted_bytes;
 	if (enough && request->at_least) {
@@ -192,8 +127,10 @@ static void end_run(struct oom_watch *watch, struct oom_run *run)
 
 	*run = watch->runs[--watch->runs_count];
 	if (request && request->size_known &&
-	    oom_sort_of(&probe_at(request->row)->spec) == OOM_SORT_DEVICE)
+	    oom_sort_of(&probe_at(request->row)->spec) == OOM_SORT_DEVICE) {
+		request->granted_elsewhere = false;
 		settle(watch, request, ended.piece_bytes * ended.count, ended.last_ts_ns);
+	}
 }
 
 static void add_piece(struct oom_watch *watch, const struct event *event,
@@ -288,8 +225,10 @@ static void ask(struct oom_request *request, const struct event *event)
 	request->space = event->probe->spec.space;
 	request->row = call->row;
 	request->nested = call->flags & MS_CALL_NESTED;
-	if (event_stack_id(call))
+	if (event_stack_id(call) && event_stack_id(call) != request->stack) {
 		request->stack = event_stack_id(call);
+		request->stack_failures = 0;
+	}
 	if (!known)
 		return;
 	if (!request->size_known)
@@ -307,12 +246,26 @@ static struct oom_request *request_of(struct oom_watch *watch, const struct even
 
 	if (!request)
 		return add(watch, event);
-	if (!is_over(watch, request, event->header->ts_ns) && is_alike(request, event))
+	if (!oom_ending_is_over(request, watch->retry_ns, event->header->ts_ns) &&
+	    is_alike(request, event))
 		return request;
 	end(watch, request,
-	    is_alike(request, event) ? without_it(watch, request, event->header->ts_ns) : OOM_OPEN,
+	    is_alike(request, event) ?
+		    oom_ending_without_it(request, watch->retry_ns, event->header->ts_ns) :
+		    OOM_OPEN,
 	    event->header->ts_ns);
 	return add(watch, event);
+}
+
+/* Whether calls from there were refused before, and not only this time. */
+static void note_site(struct oom_watch *watch, struct oom_request *request, uint64_t failures)
+{
+	const struct oom_refused_site *site =
+		oom_sites_find(&watch->sites, request->pid, request->start_ns, request->stack);
+
+	request->site = site ? site->number : 0;
+	request->refused_before = site ? site->failures : 0;
+	request->refused_again = site ? failures : 0;
 }
 
 static void fail(struct oom_watch *watch, const struct event *event, const struct change *change)
@@ -321,8 +274,12 @@ static void fail(struct oom_watch *watch, const struct event *event, const struc
 	bool is_first;
 
 	if (request && is_around(request, event)) {
+		const bool counted = request->refused_again;
+
 		request->inner_row = request->row;
 		ask(request, event);
+		request->stack_failures += request->stack_failures ? 0 : event->count;
+		note_site(watch, request, counted ? 0 : event->count);
 		watch->step(watch->context, request, OOM_FAILED_AGAIN, event, change);
 		return;
 	}
@@ -333,13 +290,12 @@ static void fail(struct oom_watch *watch, const struct event *event, const struc
 	request->last_ts_ns = event->header->ts_ns;
 	request->failures += event->count;
 	request->freed_since_bytes = 0;
-	request->allocs_since = request->work_since = 0;
+	request->allocs_since = request->work_since = request->thread_work = 0;
 	request->told = false;
 	ask(request, event);
 	take_pieces(watch, request, event);
-	if (is_first)
-		request->refused_before = oom_sites_failures(&watch->sites, request->pid,
-							     request->start_ns, request->stack);
+	request->stack_failures += event->count;
+	note_site(watch, request, event->count);
 	watch->step(watch->context, request, is_first ? OOM_BEGAN : OOM_FAILED_AGAIN, event,
 		    change);
 }
@@ -442,14 +398,18 @@ static void note_elsewhere(struct oom_request *request, const struct event *even
 		request->elsewhere_bytes = change->allocation.size_bytes;
 }
 
-/* What others get again and again, who is refused each time has not got. */
+/*
+ * What others get again and again, who is refused each time has not got. Unless it is less, and the
+ * thread has done nothing with the device in between: then it does with that.
+ */
 static void take_grant(struct oom_watch *watch, struct oom_request *request,
 		       const struct event *event, const struct change *change)
 {
 	const uint64_t bytes = change->allocation.size_bytes;
 
 	request->granted_elsewhere = is_elsewhere(request, event, change);
-	if (request->granted_elsewhere && request->refused_before && bytes >= request->most_bytes)
+	request->granted_at_once = bytes < request->most_bytes && !request->thread_work;
+	if (request->granted_elsewhere && request->refused_before && !request->granted_at_once)
 		return;
 	settle(watch, request, bytes, event_end_ns(event));
 }
@@ -461,10 +421,11 @@ static void succeed(struct oom_watch *watch, const struct event *event, const st
 
 	if (!request || !is_alike(request, event) || call->flags & MS_CALL_PART)
 		return;
-	if (is_over(watch, request, event->header->ts_ns)) {
-		if (may_end_of_it(request, event->header->ts_ns))
+	if (oom_ending_is_over(request, watch->retry_ns, event->header->ts_ns)) {
+		if (oom_ending_may_be_of_it(request, event->header->ts_ns))
 			return;
-		end(watch, request, without_it(watch, request, event->header->ts_ns),
+		end(watch, request,
+		    oom_ending_without_it(request, watch->retry_ns, event->header->ts_ns),
 		    event->header->ts_ns);
 		return;
 	}
@@ -491,7 +452,7 @@ static void note_call(struct oom_watch *watch, const struct event *event,
 		if (spec->action == MS_ACTION_DEVICE_INFO && spec->op == MS_OP_MEMORY)
 			note_told(request, event, change);
 		else if ((spec->op == MS_OP_FREE || spec->op == MS_OP_CONTEXT) &&
-			 !is_over(watch, request, event->header->ts_ns))
+			 !oom_ending_is_over(request, watch->retry_ns, event->header->ts_ns))
 			note_freed(watch, request, event, change);
 		else if (spec->op == MS_OP_ALLOC && !(event->call->flags & MS_CALL_PART))
 			note_elsewhere(request, event, change);
@@ -523,9 +484,11 @@ static void end_process(struct oom_watch *watch, const struct event *event)
 			continue;
 		request->exited = event->header->type == MS_TYPE_EXIT;
 		request->exit_status = event->process->value;
-		end(watch, request, at_end(watch, request, event->header->ts_ns),
+		end(watch, request,
+		    oom_ending_at_end(request, watch->retry_ns, event->header->ts_ns),
 		    event->header->ts_ns);
 	}
+	oom_sites_end_process(&watch->sites, event->header->pid, event->header->start_ns);
 }
 
 /* A call that succeeded, of whatever kind and thread: the process goes on. */
@@ -545,6 +508,8 @@ static void note_work(struct oom_watch *watch, const struct event *event)
 		    (counted && event->header->ts_ns <= request->last_ts_ns + COUNTED_NS))
 			continue;
 		request->work_since += event->count;
+		if (op != MS_OP_ALLOC && request->tid == event->header->tid)
+			request->thread_work += event->count;
 		request->allocs_since += op == MS_OP_ALLOC ? event->count : 0;
 	}
 }
@@ -592,9 +557,9 @@ void oom_watch_finish(struct oom_watch *watch, uint64_t now_ns)
 		struct oom_request *request = &watch->requests[watch->count - 1];
 
 		end(watch, request,
-		    went_on(watch, request, now_ns) ? OOM_HANDLED :
-		    is_over(watch, request, now_ns) ? OOM_GAVE_UP :
-						      OOM_OPEN,
+		    oom_ending_went_on(request, watch->retry_ns, now_ns) ? OOM_HANDLED :
+		    oom_ending_is_over(request, watch->retry_ns, now_ns) ? OOM_GAVE_UP :
+									   OOM_OPEN,
 		    now_ns);
 	}
 }

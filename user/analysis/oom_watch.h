@@ -67,8 +67,14 @@ struct oom_request {
 	 */
 	uint64_t elsewhere, elsewhere_bytes;
 	bool granted_elsewhere;
+	bool granted_at_once; /* less, and the thread had done nothing else since */
+	uint64_t
+		thread_work; /* launches, copies and memsets of the thread since the last failure */
 	/* From the same place, without ever being granted: failures before, and after the end. */
 	uint64_t refused_before, refused_later;
+	uint64_t stack_failures; /* these failures that were from there */
+	uint64_t refused_again;  /* the last one, if there were some before */
+	uint64_t site;           /* oom_refused_site.number: of there, when it ended; 0: none */
 
 	size_t place; /* the caller's, to find its own by */
 
@@ -121,7 +127,9 @@ bool oom_watch_is_failure(const struct event *event);
 /* Whether an event may say anything of failures: else it need not be looked at. */
 static inline bool oom_watch_may_matter(const struct oom_watch *watch, const struct event *event)
 {
-	return (watch->count | watch->runs_count | watch->sites.count) ||
+	if (watch->sites.count && (!event->call || event->probe->spec.op == MS_OP_ALLOC))
+		return true;
+	return (watch->count | watch->runs_count) ||
 	       (event->call && (event->call->result == MS_CUDA_OUT_OF_MEMORY ||
 				event->probe->spec.space == MS_SPACE_PHYSICAL));
 }

@@ -123,6 +123,54 @@ static void run_refused_once_before(struct run *run)
 	refused(run, BLOCKS, BLOCK);
 }
 
+/* A smaller block that another process let go of is not what was refused before. */
+static void run_granted_less(struct run *run)
+{
+	int i;
+
+	leak(run, BLOCKS);
+	for (i = 0; i < BLOCKS; i++) {
+		fail_alloc(run, BLOCK);
+		fail_alloc(run, MIB);
+		free_at(run, alloc_new(run, MIB));
+		steps(run, 10);
+	}
+}
+
+/* That is hardly anything. */
+static void run_granted_hardly_anything(struct run *run)
+{
+	int i;
+
+	leak(run, BLOCKS);
+	for (i = 0; i < BLOCKS; i++) {
+		fail_alloc(run, BLOCK);
+		free_at(run, alloc_new(run, BLOCK / 64));
+		steps(run, 10);
+	}
+}
+
+static void fail_on(struct run *run, int32_t device)
+{
+	feed(run, record_failed(2, record_on(device, record_without(MS_KNOWN_ADDR,
+								    record_alloc("cuMemAlloc_v2", 0,
+										 GIB)))));
+}
+
+/* It had been refused something on many other devices before, and is on one more. */
+static void run_devices(struct run *run)
+{
+	int i;
+
+	for (i = 1; i <= 20; i++)
+		fail_on(run, i);
+	leak(run, BLOCKS);
+	for (i = 0; i < BLOCKS; i++) {
+		fail_on(run, 21);
+		refused(run, 1, BLOCK);
+	}
+}
+
 /* ---- programs that do not -------------------------------------------------------------------- */
 
 /* A cache that is full gives back some of what it has, and gets what it asks for. */
@@ -246,6 +294,89 @@ static void run_backs_off(struct run *run)
 	}
 }
 
+/* The same after a cache has filled for half of the time. */
+static void run_backs_off_with(struct run *run, bool halves, uint64_t granted)
+{
+	int i;
+
+	leak(run, BLOCKS);
+	for (i = 0; i < BLOCKS; i++) {
+		fail_alloc(run, GIB);
+		if (halves)
+			fail_alloc(run, GIB / 2);
+		free_at(run, alloc_new(run, granted));
+		steps(run, 10);
+	}
+}
+
+static void run_backs_off_late(struct run *run)
+{
+	run_backs_off_with(run, false, GIB / 4);
+}
+
+static void run_backs_off_twice(struct run *run)
+{
+	run_backs_off_with(run, true, GIB / 4);
+}
+
+static void run_halves(struct run *run)
+{
+	run_backs_off_with(run, true, GIB / 2);
+}
+
+/* Only what is much smaller than its blocks. */
+static void run_backs_off_far(struct run *run)
+{
+	run_backs_off_with(run, false, MIB);
+}
+
+/* It goes on without. */
+static void run_asks_for_too_much_late(struct run *run)
+{
+	leak(run, BLOCKS);
+	refused(run, BLOCKS, GIB);
+}
+
+/* What it asks for was there until the cache took it, and it does with less ever since. */
+static void run_got_more_before(struct run *run, bool waits, uint64_t granted)
+{
+	int i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		uint64_t scratch = alloc_new(run, GIB);
+
+		alloc_new(run, BLOCK);
+		steps(run, 10);
+		free_at(run, scratch);
+	}
+	for (i = 0; i < (waits ? 8 : BLOCKS); i++) {
+		fail_alloc(run, GIB);
+		if (waits)
+			wait_for(run, 1200 * MS);
+		fail_alloc(run, GIB / 2);
+		if (waits)
+			wait_for(run, 1200 * MS);
+		free_at(run, alloc_new(run, granted));
+		steps(run, 10);
+	}
+}
+
+static void run_had_more_before(struct run *run)
+{
+	run_got_more_before(run, false, GIB / 4);
+}
+
+/* Much less, but the blocks of its cache are smaller than that. */
+static void run_had_much_more_before(struct run *run)
+{
+	run_got_more_before(run, false, 4 * BLOCK);
+}
+
+static void run_tries_for_long(struct run *run)
+{
+	run_got_more_before(run, true, GIB / 4);
+}
+
 /* What is refused is on another device. */
 static void run_refused_elsewhere(struct run *run)
 {
@@ -278,29 +409,41 @@ struct leaking {
 	const char *name;
 	void (*run)(struct run *run);
 	uint64_t bytes; /* 0: nothing leaks */
+	bool unsure;    /* it may do with less */
 };
 
 static const struct leaking programs[] = {
-	{ "refused", run_refused, LEFT },
-	{ "refused for long", run_refused_for_long, LEFT },
-	{ "refused and ended", run_refused_and_ended, LEFT },
-	{ "refused seldom", run_refused_seldom, LEFT },
-	{ "refused and freed at shutdown", run_refused_and_freed_at_shutdown, LEFT },
-	{ "granted now and then", run_granted_now_and_then, LEFT },
-	{ "granted more", run_granted_more, LEFT + BLOCKS / 4 * 3 * BLOCK },
-	{ "others are refused", run_others_refused, LEFT },
-	{ "refused once before", run_refused_once_before, LEFT },
-	{ "evicts", run_evicts, 0 },
-	{ "evicts little", run_evicts_little, 0 },
-	{ "is busy", run_is_busy, 0 },
-	{ "gives back", run_gives_back, 0 },
-	{ "takes all", run_takes_all, 0 },
-	{ "asks for too much", run_asks_for_too_much, 0 },
-	{ "levels off", run_levels_off, 0 },
-	{ "loads", run_loads, 0 },
-	{ "backs off", run_backs_off, 0 },
-	{ "refused elsewhere", run_refused_elsewhere, 0 },
-	{ "pinned memory is refused", run_pinned_is_refused, 0 },
+	{ "refused", run_refused, LEFT, false },
+	{ "refused for long", run_refused_for_long, LEFT, false },
+	{ "refused and ended", run_refused_and_ended, LEFT, false },
+	{ "refused seldom", run_refused_seldom, LEFT, false },
+	{ "refused and freed at shutdown", run_refused_and_freed_at_shutdown, LEFT, false },
+	{ "granted now and then", run_granted_now_and_then, LEFT, false },
+	{ "granted more", run_granted_more, LEFT + BLOCKS / 4 * 3 * BLOCK, false },
+	{ "others are refused", run_others_refused, LEFT, false },
+	{ "refused once before", run_refused_once_before, LEFT, false },
+	{ "granted less", run_granted_less, LEFT, true },
+	{ "granted hardly anything", run_granted_hardly_anything, LEFT, false },
+	{ "refused on many devices", run_devices, LEFT, false },
+	{ "evicts", run_evicts, 0, false },
+	{ "evicts little", run_evicts_little, 0, false },
+	{ "is busy", run_is_busy, 0, false },
+	{ "gives back", run_gives_back, 0, false },
+	{ "takes all", run_takes_all, 0, false },
+	{ "asks for too much", run_asks_for_too_much, 0, false },
+	{ "levels off", run_levels_off, 0, false },
+	{ "loads", run_loads, 0, false },
+	{ "backs off", run_backs_off, 0, false },
+	{ "backs off late", run_backs_off_late, 0, false },
+	{ "backs off twice", run_backs_off_twice, 0, false },
+	{ "halves", run_halves, 0, false },
+	{ "backs off far", run_backs_off_far, 0, false },
+	{ "asks for too much late", run_asks_for_too_much_late, 0, false },
+	{ "had more before", run_had_more_before, 0, false },
+	{ "had much more before", run_had_much_more_before, 0, false },
+	{ "tries for long", run_tries_for_long, 0, false },
+	{ "refused elsewhere", run_refused_elsewhere, 0, false },
+	{ "pinned memory is refused", run_pinned_is_refused, 0, false },
 };
 
 /* NULL: there is none. There are no two. */
@@ -338,9 +481,32 @@ static void test_programs(void **state)
 			print_findings(leak, 1);
 			assert_int_equal(leak->bytes, programs[i].bytes);
 			/* Whether it would have gone on is not seen. */
-			assert_int_equal(leak->confidence, FINDING_MEDIUM);
+			assert_int_equal(leak->confidence,
+					 programs[i].unsure ? FINDING_LOW : FINDING_MEDIUM);
 			assert_true(leak->evidence_count < FINDING_EVIDENCE_MAX);
 		}
+		run_end(&run);
+	}
+}
+
+/* Nor is it why memory ran out. */
+static void test_who_backs_off_has_no_leak(void **state)
+{
+	static void (*const runs[])(struct run * run) = { run_backs_off_late, run_backs_off_twice,
+							  run_had_more_before, run_granted_less };
+	size_t i, count;
+
+	(void)state;
+	for (i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		const struct analysis_oom *ooms;
+		struct run run = { 0 };
+
+		assert_true(run_begin(&run));
+		runs[i](&run);
+		finish(&run);
+		ooms = analysis_ooms(run.analysis, &count);
+		assert_int_equal(count, 16);
+		assert_int_not_equal(ooms[count - 1].cause, OOM_LEAK);
 		run_end(&run);
 	}
 }
@@ -348,6 +514,7 @@ static void test_programs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_backs_off_has_no_leak),
 		cmocka_unit_test(test_programs),
 	};
 

@@ -25,6 +25,7 @@ struct growth {
 	unsigned int windows; /* that left something behind, but for the last one */
 	uint64_t first_ns, last_ns;
 	uint64_t refused_ns; /* for so long after that, memory was refused: held_growth_of() */
+	bool less_granted;   /* meanwhile: smaller blocks than those that were refused */
 	bool until_end;      /* it was found before the frees with which the process ends */
 	uint64_t launches;   /* meanwhile */
 	uint64_t frees;      /* meanwhile, of anything, but for those with which the process ends */

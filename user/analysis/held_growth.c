@@ -154,27 +154,32 @@ static uint64_t typical_bytes(const struct growth_view *view, const struct famil
 }
 
 /*
- * Blocks like those that grew have been refused ever since; or any others, as those that a request
- * needs which would leave something behind if it got so far. If the process only loaded until then,
- * grew although they were refused, or has gone on for long without them, they are too large for it,
- * and no more than that.
+ * Blocks like those that grew have been refused ever since; or others that it used to get, as those
+ * that a request needs which would leave something behind if it got so far. If the process only
+ * loaded until then, grew although they were refused, or has gone on for long without them, they
+ * are too large for it, and no more than that. `*less`: it was granted smaller ones, and may do
+ * with these.
  */
 static bool is_refused(const struct growth_view *view, const struct family *family,
-		       const struct analysis_options *options, const struct group_held *held)
+		       const struct analysis_options *options, const struct group_held *held,
+		       bool *less)
 {
 	const struct process_activity *activity = view->activity;
 	const struct growth *growth = &held->growth;
 	struct refusals_wanted wanted = { .space = family->members[0]->space,
 					  .device = family->members[0]->device,
 					  .row = family->members[0]->row,
-					  .most_bytes = typical_bytes(view, family, held) };
+					  .bytes = typical_bytes(view, family, held) };
 	const unsigned int first = process_activity_bucket_at(activity, growth->first_ns),
 			   then = process_activity_bucket_at(activity, growth->last_ns);
 
-	if (refusals_go_on(activity, &wanted, then, view->last))
+	*less = false;
+	if (refusals_go_on(activity, &wanted, then, view->last)) {
+		wanted.nothing_less = true;
+		*less = !refusals_go_on(activity, &wanted, then, view->last);
 		return true;
+	}
 	wanted.row = MS_NO_ROW;
-	wanted.most_bytes = UINT64_MAX;
 	return growth->launches &&
 	       (then + 1ull - first) * 100 >= (view->last + 1ull) * options->leak_share &&
 	       (first == then || !refusals_occur(activity, &wanted, first, then - 1)) &&
@@ -185,15 +190,17 @@ bool held_growth_of(const struct growth_view *view, const struct family *family,
 		    const struct analysis_options *options, struct growth *growth)
 {
 	const struct group_held *held = held_of(family);
+	bool less;
 	size_t i;
 
 	if (growth_of(view, family, options, growth))
 		return true;
 	if (!held || view->end_ns <= held->growth.last_ns || !has_stayed(view, family, held) ||
-	    !is_refused(view, family, options, held))
+	    !is_refused(view, family, options, held, &less))
 		return false;
 	*growth = held->growth;
 	growth->until_end = view->before;
+	growth->less_granted = less;
 	growth->refused_ns = view->end_ns - growth->last_ns;
 	for (i = 0; i < family->count; i++)
 		family->members[i]->picked = is_picked(held, family->members[i]);

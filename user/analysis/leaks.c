@@ -49,6 +49,9 @@ void leaks_growth_confidence(const struct growth *growth, const struct analysis_
 	if (growth->refused_ns)
 		finding_lower(finding, FINDING_MEDIUM,
 			      "memory was refused then: it may have levelled off");
+	if (growth->less_granted)
+		finding_lower(finding, FINDING_LOW,
+			      "memory was refused then, but less was granted: it may do with that");
 	if (length / SHORT_FACTOR < options->leak_time_ns)
 		finding_lower(finding, FINDING_MEDIUM,
 			      "it was seen for a short time only: it may level off");
@@ -283,7 +286,7 @@ int leaks_each_growth(struct process_activity *activity, const struct analysis_o
 	int err = families_init(&families, activity);
 
 	while (!err && families_next(&families, &family))
-		if (held_growth_of(&view, &family, options, &growth))
+		if (held_growth_of(&view, &family, options, &growth) && !growth.less_granted)
 			each(context, family.members[0], &growth);
 	families_fini(&families);
 	return err;

@@ -13,10 +13,16 @@ struct refusals;
 
 /* Which refusals are meant. */
 struct refusals_wanted {
-	uint8_t space;       /* memory of the host: only such memory; else memory of a device */
-	int32_t device;      /* -1: any */
-	uint16_t row;        /* of one function; MS_NO_ROW: of any */
-	uint64_t most_bytes; /* that was asked for; UINT64_MAX: any size */
+	uint8_t space;  /* memory of the host: only such memory; else memory of a device */
+	int32_t device; /* -1: any */
+	uint64_t bytes; /* of the blocks that grew */
+	/*
+	 * Of one function: blocks of so many bytes or less, of which it was not granted as much.
+	 * MS_NO_ROW, of any: blocks of a size that it used to get; and since then, no function was
+	 * granted so many bytes, nor a sixteenth of what was refused.
+	 */
+	uint16_t row;
+	bool nothing_less; /* of one function: nor was it granted a sixteenth of what was refused */
 };
 
 void refusals_free(struct refusals *refusals);
@@ -30,11 +36,11 @@ void refusals_fold(struct refusals *refusals);
 int refusals_event(struct process_activity *activity, const struct event *event,
 		   const struct change *change, bool *began);
 
-/* Whether there were some in these buckets. */
+/* Whether there were any of such memory in these buckets, whatever was granted. */
 bool refusals_occur(const struct process_activity *activity, const struct refusals_wanted *wanted,
 		    unsigned int first, unsigned int last);
 
-/* The same, in each quarter of them. */
+/* Whether there were some of those that are meant in each quarter of these buckets. */
 bool refusals_go_on(const struct process_activity *activity, const struct refusals_wanted *wanted,
 		    unsigned int first, unsigned int last);
 

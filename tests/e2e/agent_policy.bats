@@ -240,8 +240,10 @@ puppet_executes() {
 	assert_equal "$(series memscope_allocations_total 'comm="agent-p-two"')" 1
 	# No rules: all are traced, but for who has been shown as ended.
 	: > agent.conf
+	run ! grep -q "stay untraced" agent.err
 	kill -HUP "$OTHER_PID"
 	wait_for '[ "$(grep -c "configuration has been read again" agent.err)" = 2 ]'
+	grep -qE "warning: processes that were denied while they were traced, and are not denied any more: 1 \($FLOOD_PID\); they stay untraced until the agent, or the process itself, is started again" agent.err
 	other alloc 900
 	puppet alloc 50
 	wait_for 'fresh; [ "$(ask /api/v1/who | jq -c ".processes[] | select(.pid == $PUPPET_PID).device_bytes")" = 550 ]'

@@ -232,6 +232,8 @@ void live_moves_open(struct live *live);
 bool live_move_waits(const struct live *live, pid_t pid);
 int live_moves_take(struct live *live, const struct ms_event *move);
 void live_moves_look(struct live *live);
+/* Says who is denied no more, but was shown as ended, and so is not traced. */
+void live_say_left_out(struct live *live);
 
 /* live_forks.c: a target has forked. */
 void live_forks_add(struct live *live, const struct ms_process *fork);
@@ -368,6 +370,17 @@ void live_say_late(struct live *live, const struct target *target);
 void live_late_keep(struct live *live, bool last);
 
 /* ---- live_scope.c ---- */
+
+/* In the map of denied ones, below when it began: it has been handed over before. */
+#define LIVE_DENIED_WAS_TARGET 1ull
+/* It has been shown as ended: it is no other one if the rules change, and stays denied. */
+#define LIVE_DENIED_SHOWN_ENDED 2ull
+#define LIVE_DENIED_FLAG_BITS 2
+
+static inline uint64_t live_denied_began(uint64_t denied)
+{
+	return denied >> LIVE_DENIED_FLAG_BITS;
+}
 
 /* A target that is denied by now: for who sees the records, it ends here, and stays so. */
 void live_show_ended(struct live *live, pid_t pid, uint64_t start_ns);

@@ -7,6 +7,7 @@
  * target no more.
  */
 #include "base/log.h"
+#include "base/string.h"
 #include "capture/live_internal.h"
 #include "capture/targets/scope.h"
 
@@ -150,4 +151,43 @@ struct live_moved live_moved(const struct live *live)
 const struct cgroup_leavers *live_cgroup_leavers(const struct live *live)
 {
 	return chooses_places(live) ? &live->moves.left : NULL;
+}
+
+#define PIDS_SAID 16
+
+static bool is_left_out(struct live *live, pid_t pid, uint64_t value)
+{
+	const struct policy_asked asked = { .pid = pid,
+					    .start_ns = live_denied_began(value),
+					    .whos = &live->identities.whos,
+					    .users = &live->identities.users,
+					    .names = live->identities.names };
+	const struct policy *policy = live->options.scope.policy;
+	bool denied = false;
+
+	return value & LIVE_DENIED_SHOWN_ENDED &&
+	       (!policy || (!policy_ask(policy, &asked, &denied) && !denied));
+}
+
+void live_say_left_out(struct live *live)
+{
+	struct string pids = { 0 };
+	size_t count = 0, i;
+
+	for (i = 0; i < live->denied.capacity; i++) {
+		if (!map_is_used(&live->denied, i) ||
+		    !is_left_out(live, (pid_t)map_key_at(&live->denied, i),
+				 live->denied.slots[i].value))
+			continue;
+		if (count++ < PIDS_SAID)
+			string_append_format(&pids, "%s%d", count > 1 ? ", " : "",
+					     (int)map_key_at(&live->denied, i));
+	}
+	if (count)
+		log_warning("processes that were denied while they were traced, and are not denied"
+			    " any more: %zu (%.*s%s); they stay untraced until the agent, or the"
+			    " process itself, is started again",
+			    count, (int)pids.length, pids.length ? pids.bytes : "",
+			    count > PIDS_SAID ? ", ..." : "");
+	string_fini(&pids);
 }

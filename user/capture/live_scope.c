@@ -21,22 +21,11 @@
 
 /* ---- the policy ------------------------------------------------------------------------------ */
 
-/* In the map of denied ones, below when it began: it has been handed over before. */
-#define WAS_TARGET 1ull
-/* It has been shown as ended: it is no other one if the rules change, and stays denied. */
-#define SHOWN_ENDED 2ull
-#define FLAG_BITS 2
-
-static uint64_t began_of(uint64_t denied)
-{
-	return denied >> FLAG_BITS;
-}
-
 static bool is_denied_now(const struct live *live, pid_t pid, uint64_t start_ns)
 {
 	const uint64_t *denied = map_get(&live->denied, (uint64_t)pid);
 
-	return denied && began_of(*denied) == start_ns;
+	return denied && live_denied_began(*denied) == start_ns;
 }
 
 bool live_is_denied(const struct live *live, pid_t pid)
@@ -68,7 +57,7 @@ static void deny(struct live *live, pid_t pid, uint64_t start_ns)
 {
 	struct proc_info info;
 
-	if (map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS))
+	if (map_set(&live->denied, (uint64_t)pid, start_ns << LIVE_DENIED_FLAG_BITS))
 		log_warning("not enough memory: process %d is denied, and may be recorded", pid);
 	programs_set_target(live->programs, pid, MS_TARGET_DENIED);
 	/* Its end would not be noticed any more, and another process get its pid. */
@@ -233,13 +222,15 @@ bool live_denies_program(struct live *live, const struct target *target)
 
 	if (!denies(live, pid, start_ns, true, ""))
 		return false;
-	map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS | WAS_TARGET);
+	map_set(&live->denied, (uint64_t)pid,
+		start_ns << LIVE_DENIED_FLAG_BITS | LIVE_DENIED_WAS_TARGET);
 	return true;
 }
 
 void live_show_ended(struct live *live, pid_t pid, uint64_t start_ns)
 {
-	map_set(&live->denied, (uint64_t)pid, start_ns << FLAG_BITS | SHOWN_ENDED);
+	map_set(&live->denied, (uint64_t)pid,
+		start_ns << LIVE_DENIED_FLAG_BITS | LIVE_DENIED_SHOWN_ENDED);
 	live_feed_exit(live, pid, start_ns);
 }
 
@@ -302,7 +293,7 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 	const pid_t pid = (pid_t)event->pid;
 
 	forget_denied(live, pid);
-	if (before & SHOWN_ENDED || live_denies(live, pid, event->start_ns)) {
+	if (before & LIVE_DENIED_SHOWN_ENDED || live_denies(live, pid, event->start_ns)) {
 		map_set(&live->denied, event->pid, before);
 		return;
 	}
@@ -310,7 +301,7 @@ static void denied_executed(struct live *live, const struct ms_event *event)
 	programs_set_target(live->programs, pid, 0);
 	if (live->stopping)
 		return;
-	if (before & WAS_TARGET)
+	if (before & LIVE_DENIED_WAS_TARGET)
 		trace_again(live, pid, event->start_ns, event->ts_ns);
 	else
 		trace_moved(live, pid);
@@ -346,7 +337,7 @@ bool live_drops(struct live *live, const struct ms_event *event)
 	if (!live->denied.count || !is_denied_now(live, (pid_t)event->pid, event->start_ns))
 		return false;
 	count_dropped(live, event);
-	was_target = *map_get(&live->denied, event->pid) & WAS_TARGET;
+	was_target = *map_get(&live->denied, event->pid) & LIVE_DENIED_WAS_TARGET;
 	if (event->type == MS_TYPE_FORK)
 		denied_forked(live, (const struct ms_process *)event);
 	if (event->type == MS_TYPE_EXEC)
@@ -369,13 +360,14 @@ static void ask_denied_again(struct live *live)
 
 		if (!pid)
 			continue;
-		if (value & SHOWN_ENDED || live_denies(live, pid, began_of(value))) {
+		if (value & LIVE_DENIED_SHOWN_ENDED ||
+		    live_denies(live, pid, live_denied_began(value))) {
 			map_set(&live->denied, (uint64_t)pid, value);
 			continue;
 		}
 		map_remove(&live->denied_as, (uint64_t)pid);
 		programs_set_target(live->programs, pid, 0);
-		trace_again(live, pid, began_of(value), 0);
+		trace_again(live, pid, live_denied_began(value), 0);
 	}
 	map_fini(&denied);
 }
@@ -387,6 +379,7 @@ void live_set_policy(struct live *live, const struct policy *policy)
 	live_moves_open(live);
 	memset(live->answers, 0, sizeof(live->answers));
 	ask_denied_again(live);
+	live_say_left_out(live);
 	if (policy)
 		live_deny_targets(live);
 	live_search_scope(live);
@@ -484,14 +477,15 @@ static bool ask_again(struct live *live, pid_t pid, uint64_t value)
 {
 	struct proc_info info;
 
-	if (value & SHOWN_ENDED || proc_read(pid, &info) || info.start_ns != began_of(value))
+	if (value & LIVE_DENIED_SHOWN_ENDED || proc_read(pid, &info) ||
+	    info.start_ns != live_denied_began(value))
 		return false;
 	forget_denied(live, pid);
 	if (live_denies(live, pid, info.start_ns)) {
 		map_set(&live->denied, (uint64_t)pid, value);
 		return false;
 	}
-	if (value & WAS_TARGET)
+	if (value & LIVE_DENIED_WAS_TARGET)
 		trace_again(live, pid, info.start_ns, 0);
 	else
 		trace_moved(live, pid);
@@ -552,7 +546,7 @@ static void look_at_denied(struct live *live, pid_t pid)
 	const uint64_t *name = map_get(&live->denied_as, (uint64_t)pid);
 	struct proc_info info;
 
-	if (!proc_read(pid, &info) && info.start_ns == began_of(value)) {
+	if (!proc_read(pid, &info) && info.start_ns == live_denied_began(value)) {
 		if (live->options.scope.policy && name && *name != hash_of(info.comm) &&
 		    ask_again(live, pid, value))
 			log_info("process %d (%s) has another name and is not denied: it is traced"
@@ -563,8 +557,8 @@ static void look_at_denied(struct live *live, pid_t pid)
 	/* Another one, which has the pid by now, has not been asked for yet. */
 	forget_denied(live, pid);
 	programs_set_target(live->programs, pid, 0);
-	if (value & WAS_TARGET)
-		live_feed_exit(live, pid, began_of(value));
+	if (value & LIVE_DENIED_WAS_TARGET)
+		live_feed_exit(live, pid, live_denied_began(value));
 }
 
 void live_look_at_denied(struct live *live)

@@ -81,6 +81,10 @@ static void what_is_shown_of_a_url(void **unused)
 		{ "http://user:se@cret@collector/v1", "http://...@collector/..." },
 		{ "http://user:se/cret@collector/v1", "http://..." },
 		{ "ftp://user:secret@", "ftp://...@" },
+		{ "user:secret@collector:4318/v1/secret", "...@collector:4318..." },
+		{ "https:/collector/v1?key=secret", "https:/collector/v1..." },
+		{ "user:se?cret@collector", "...@collector" },
+		{ "comm=ml-?, user=bob", "comm=ml-?, user=bob" },
 	};
 	size_t i;
 

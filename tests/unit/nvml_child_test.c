@@ -194,6 +194,22 @@ static void test_one_that_is_killed(void **state)
 	assert_int_not_equal(assert_answers(), killed);
 }
 
+/* A service manager sends it to all processes: the capture ends, and these two with it. */
+static void test_signals_for_all_processes(void **state)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	pid_t child;
+	size_t i;
+
+	(void)state;
+	child = assert_answers();
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		kill(plan->starter, signals[i]);
+		kill(child, signals[i]);
+	}
+	assert_int_equal(assert_answers(), child);
+}
+
 /* It is known when it is asked for the next time. */
 static void test_one_that_is_killed_while_it_is_idle(void **state)
 {
@@ -228,6 +244,7 @@ int main(void)
 		TEST(test_after_one_that_is_left),
 		TEST(test_while_one_has_not_ended),
 		TEST(test_one_that_is_killed),
+		TEST(test_signals_for_all_processes),
 		TEST(test_one_that_is_killed_while_it_is_idle),
 		TEST(test_a_starter_that_is_killed),
 	};

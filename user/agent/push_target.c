@@ -6,13 +6,31 @@
 
 #define UNIX "unix:"
 
+/*
+ * It may be a URL whose scheme was forgotten or misspelt, or a file, or anything else. In patterns
+ * of rules, "?" comes after a "=".
+ */
+static void append_other(struct string *out, const char *text)
+{
+	const char *at = strrchr(text, '@'), *rest = at ? at : text;
+	size_t length = strcspn(rest, at ? "/?#" : "?#=");
+
+	if (rest[length] == '=')
+		length = strlen(rest);
+	if (at)
+		string_append_text(out, "...");
+	string_append(out, rest, length);
+	if (rest[length])
+		string_append_text(out, "...");
+}
+
 /* Tokens are put into paths and queries, too. */
 void push_target_append_shown(struct string *out, const char *text)
 {
 	const char *scheme = strstr(text, "://"), *host, *end, *at;
 
 	if (!scheme) {
-		string_append_text(out, text);
+		append_other(out, text);
 		return;
 	}
 	host = scheme + 3;

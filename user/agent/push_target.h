@@ -23,7 +23,8 @@ const char *push_target_parse(struct push_target *target, enum push_protocol_id 
 
 /*
  * A URL as in `shown`, without what may be a secret: "https://...@collector/..." of one with a
- * user, a password and a path. A text that is no URL is appended as it is.
+ * user, a password and a path. Of a text that is no URL, what could be secret if it were meant as
+ * one is left out: what is before an "@", or after a "?" or "#".
  */
 void push_target_append_shown(struct string *out, const char *text);
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "host/nvml_survey.h"
 
+#define END_CHILD SIGALRM          /* sent to the starter, and by nobody else */
 #define PEER_FD 3                  /* of starter and child */
 #define LARGEST_BYTES (1ull << 50) /* of a device whose total is not known */
 
@@ -53,6 +54,7 @@ struct nvml {
  */
 static void let_go(int fd)
 {
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	const int null = open("/dev/null", O_RDWR);
 	sigset_t none;
 	int i;
@@ -63,8 +65,9 @@ static void let_go(int fd)
 	if (dup2(fd, PEER_FD) < 0)
 		_exit(1);
 	close_range(PEER_FD + 1, ~0u, 0);
-	signal(SIGINT, SIG_IGN); /* the parent ends them when it is done */
-	signal(SIGTERM, SIG_DFL);
+	/* Sent to all by shells and service managers: the parent ends these two when it is done. */
+	for (i = 0; i < (int)(sizeof(ignored) / sizeof(*ignored)); i++)
+		signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -111,32 +114,32 @@ static bool await_question(void)
 	return question.revents & POLLIN;
 }
 
-static void mask_term(int how)
+static void mask_end(int how)
 {
-	sigset_t term;
+	sigset_t end;
 
-	sigemptyset(&term);
-	sigaddset(&term, SIGTERM);
-	sigprocmask(how, &term, NULL);
+	sigemptyset(&end);
+	sigaddset(&end, END_CHILD);
+	sigprocmask(how, &end, NULL);
 }
 
-/* SIGTERM that comes meanwhile ends the child that it is meant for. */
+/* A signal that comes meanwhile ends the child that it is meant for. */
 static void start_child(struct shared *shared)
 {
 	const pid_t parent = getpid();
 	pid_t child;
 
-	mask_term(SIG_BLOCK);
+	mask_end(SIG_BLOCK);
 	child = fork();
 	if (!child) {
-		signal(SIGTERM, SIG_DFL);
-		mask_term(SIG_UNBLOCK);
+		signal(END_CHILD, SIG_DFL);
+		mask_end(SIG_UNBLOCK);
 		become("memscope-nvml", parent);
 		shared->child = getpid(); /* before anything is loaded */
 		serve(&shared->snapshot);
 	}
 	started = child > 0 ? child : 0;
-	mask_term(SIG_UNBLOCK);
+	mask_end(SIG_UNBLOCK);
 }
 
 /* Of a question that no child could be started for. */
@@ -156,25 +159,25 @@ static void await_end(struct shared *shared)
 	while (started && waitid(P_PID, (id_t)started, &info, WEXITED | WNOWAIT) < 0 &&
 	       errno == EINTR)
 		;
-	mask_term(SIG_BLOCK);
+	mask_end(SIG_BLOCK);
 	if (started)
 		waitpid(started, NULL, 0);
 	started = shared->child = 0;
-	mask_term(SIG_UNBLOCK);
+	mask_end(SIG_UNBLOCK);
 }
 
 /*
  * Starts a child when it is asked for something, and says when it has ended. One that hangs in the
- * kernel ends when that lets it; until then, there is no other. SIGTERM ends the child.
+ * kernel ends when that lets it; until then, there is no other. END_CHILD ends the child.
  */
 static void start_children(int fd, struct shared *shared, pid_t parent)
 {
-	const struct sigaction on_term = { .sa_handler = end_child };
+	const struct sigaction on_end = { .sa_handler = end_child };
 	const uint8_t ended = ENDED;
 
 	let_go(fd);
 	become("memscope-nkeep", parent);
-	sigaction(SIGTERM, &on_term, NULL);
+	sigaction(END_CHILD, &on_end, NULL);
 	while (await_question()) {
 		start_child(shared);
 		if (!started)
@@ -247,7 +250,7 @@ void nvml_leave(struct nvml *nvml)
 {
 	if (nvml->left || nvml->ended)
 		return;
-	kill(nvml->starter, SIGTERM);
+	kill(nvml->starter, END_CHILD);
 	nvml->left = true;
 }
 

@@ -117,7 +117,7 @@ print(made, sum(b["state"] == "active_allocated" for b in blocks), sum(b["state"
 	local made live free at
 
 	export PROBED=1
-	record --tensors=all --stacks=alloc -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 2000 > did
+	record --tensors=all --stacks=alloc -o run.mscope -- "$WORKLOADS/tensors" "$WORKLOADS/libc10.so" now 12000 > did
 	same run.mscope
 	assert_equal "$(tensors_in)" "$(grep -c ^alloc did) 0 0"
 	at=$("$MEMSCOPE" export -j run.mscope | jq -s --slurpfile report report.json '[.[] | select(.type == "tensor").ts_ns] |

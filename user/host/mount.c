@@ -47,9 +47,8 @@ bool mount_read(FILE *mounts, struct mount *mount)
 
 bool mount_is_local(const struct mount *mount)
 {
-	static const char *const types[] = { "tmpfs", "ext4",     "ext3",    "ext2",  "xfs",
-					     "btrfs", "zfs",      "f2fs",    "ramfs", "rootfs",
-					     "erofs", "squashfs", "bcachefs" };
+	static const char *const types[] = { "tmpfs", "ext4",  "ext3", "ext2",
+					     "xfs",   "btrfs", "zfs",  "f2fs" };
 	size_t i;
 
 	for (i = 0; i < sizeof(types) / sizeof(*types); i++)

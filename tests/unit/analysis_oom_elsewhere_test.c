@@ -41,102 +41,30 @@ static void begin(struct run *run)
 	feed(run, record_stack(INPUT, 2, 1));
 }
 
-/* What each request begins with is granted, what it needs after that is not. */
-static void run_never_got_it(struct run *run)
+/* What a program does in each of its rounds. */
+struct step {
+	enum { NOTHING, REFUSED, GRANTED, WORKS } what;
+	uint32_t stack;
+	uint64_t mib;
+};
+
+#define STEPS 4
+
+static void play(struct run *run, unsigned int rounds, const struct step steps_of[STEPS])
 {
-	int i;
+	unsigned int i, j;
 
 	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 8 * MIB);
-		get_from(run, INPUT, 16 * MIB);
+	for (i = 0; i < rounds; i++) {
+		for (j = 0; j < STEPS; j++) {
+			if (steps_of[j].what == REFUSED)
+				fail_from(run, steps_of[j].stack, steps_of[j].mib * MIB);
+			else if (steps_of[j].what == GRANTED)
+				get_from(run, steps_of[j].stack, steps_of[j].mib * MIB);
+			else if (steps_of[j].what == WORKS)
+				steps(run, 1);
+		}
 	}
-	end_process(run, 0);
-}
-
-static void run_never_got_it_without_stacks(struct run *run)
-{
-	int i;
-
-	for (i = 0; i < 5; i++) {
-		fail_from(run, 0, 8 * MIB);
-		get_from(run, 0, 16 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* The line that tries again is another one. */
-static void run_retried(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 8 * MIB);
-		get_from(run, INPUT, 8 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* It was refused now and then. */
-static void run_got_it_later(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 8 * MIB);
-		get_from(run, INPUT, 16 * MIB);
-		get_from(run, SESSION, 12 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* So it was, but the line that got it then is another one. */
-static void run_retried_later(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 8 * MIB);
-		get_from(run, INPUT, 16 * MIB);
-		get_from(run, INPUT, 8 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* It does with less what it asked more for. */
-static void run_does_with_less(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 16 * MIB);
-		get_from(run, INPUT, 8 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* Where it was granted is not known. */
-static void run_stacks_are_missing(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 8 * MIB);
-		get_from(run, 0, 16 * MIB);
-	}
-	end_process(run, 0);
-}
-
-static void run_once(struct run *run)
-{
-	begin(run);
-	fail_from(run, SESSION, 8 * MIB);
-	get_from(run, INPUT, 16 * MIB);
 	end_process(run, 0);
 }
 
@@ -152,49 +80,6 @@ static void run_refused_again_much_later(struct run *run)
 	for (i = 0; i < 2; i++) {
 		fail_from(run, SESSION, 8 * MIB);
 		get_from(run, INPUT, 16 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* Something else is refused each time before it. */
-static void run_others_are_refused_first(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 4; i++) {
-		fail_from(run, OPTIONAL, 4 * MIB);
-		fail_from(run, SESSION, 8 * MIB);
-		get_from(run, INPUT, 16 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* The input of the next request is smaller than what this one was refused. */
-static void run_others_get_less(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 16 * MIB);
-		steps(run, 1);
-		get_from(run, INPUT, 8 * MIB);
-	}
-	end_process(run, 0);
-}
-
-/* So it is, but then what was refused does with less. */
-static void run_gets_less_later(struct run *run)
-{
-	int i;
-
-	begin(run);
-	for (i = 0; i < 5; i++) {
-		fail_from(run, SESSION, 16 * MIB);
-		steps(run, 1);
-		get_from(run, INPUT, 8 * MIB);
-		get_from(run, SESSION, 4 * MIB);
 	}
 	end_process(run, 0);
 }
@@ -223,7 +108,9 @@ static void run_others_ended(struct run *run)
 
 static const struct {
 	const char *name;
-	void (*run)(struct run *run);
+	void (*run)(struct run *run); /* NULL: it plays */
+	unsigned int rounds;
+	struct step steps[STEPS];
 	size_t count;
 	enum oom_outcome first, last;
 	uint64_t refused_later;  /* of the first, */
@@ -232,19 +119,19 @@ static const struct {
 	uint64_t granted_bytes; /* of the first */
 } programs[] = {
 	/* clang-format off */
-	{ "never got it", run_never_got_it, 2, OOM_HANDLED, OOM_HANDLED, 4, 1, 4, 16 * MIB, 0 },
-	{ "never got it, without stacks", run_never_got_it_without_stacks, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 16 * MIB },
-	{ "retried", run_retried, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 8 * MIB },
-	{ "got it later", run_got_it_later, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
-	{ "retried later", run_retried_later, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
-	{ "does with less", run_does_with_less, 5, OOM_BACKED_OFF, OOM_BACKED_OFF, 4, 4, 1, 8 * MIB, 8 * MIB },
-	{ "stacks are missing", run_stacks_are_missing, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 16 * MIB },
-	{ "once", run_once, 1, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
-	{ "refused again much later", run_refused_again_much_later, 3, OOM_RECOVERED, OOM_HANDLED, 0, 1, 1, 16 * MIB, 16 * MIB },
-	{ "others are refused first", run_others_are_refused_first, 2, OOM_HANDLED, OOM_HANDLED, 3, 1, 3, 16 * MIB, 0 },
-	{ "others get less", run_others_get_less, 2, OOM_HANDLED, OOM_HANDLED, 4, 1, 4, 8 * MIB, 0 },
-	{ "gets less later", run_gets_less_later, 5, OOM_BACKED_OFF, OOM_BACKED_OFF, 0, 0, 1, 8 * MIB, 8 * MIB },
-	{ "others ended", run_others_ended, 16, OOM_RECOVERED, OOM_HANDLED, 0, 1, 1, 16 * MIB, 16 * MIB },
+	{ "never got it", NULL, 5, { { REFUSED, SESSION, 8 }, { GRANTED, INPUT, 16 } }, 2, OOM_HANDLED, OOM_HANDLED, 4, 1, 4, 16 * MIB, 0 },
+	{ "never got it, without stacks", NULL, 5, { { REFUSED, 0, 8 }, { GRANTED, 0, 16 } }, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 16 * MIB },
+	{ "retried", NULL, 5, { { REFUSED, SESSION, 8 }, { GRANTED, INPUT, 8 } }, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 8 * MIB },
+	{ "got it later", NULL, 5, { { REFUSED, SESSION, 8 }, { GRANTED, INPUT, 16 }, { GRANTED, SESSION, 12 } }, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
+	{ "retried later", NULL, 5, { { REFUSED, SESSION, 8 }, { GRANTED, INPUT, 16 }, { GRANTED, INPUT, 8 } }, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
+	{ "does with less", NULL, 5, { { REFUSED, SESSION, 16 }, { GRANTED, INPUT, 8 } }, 5, OOM_BACKED_OFF, OOM_BACKED_OFF, 4, 4, 1, 8 * MIB, 8 * MIB },
+	{ "stacks are missing", NULL, 5, { { REFUSED, SESSION, 8 }, { GRANTED, 0, 16 } }, 5, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 0, 0, 16 * MIB },
+	{ "once", NULL, 1, { { REFUSED, SESSION, 8 }, { GRANTED, INPUT, 16 } }, 1, OOM_RECOVERED, OOM_RECOVERED, 0, 0, 1, 16 * MIB, 16 * MIB },
+	{ "refused again much later", run_refused_again_much_later, 0, { { NOTHING, 0, 0 } }, 3, OOM_RECOVERED, OOM_HANDLED, 0, 1, 1, 16 * MIB, 16 * MIB },
+	{ "others are refused first", NULL, 4, { { REFUSED, OPTIONAL, 4 }, { REFUSED, SESSION, 8 }, { GRANTED, INPUT, 16 } }, 2, OOM_HANDLED, OOM_HANDLED, 3, 1, 3, 16 * MIB, 0 },
+	{ "others get less", NULL, 5, { { REFUSED, SESSION, 16 }, { WORKS, 0, 0 }, { GRANTED, INPUT, 8 } }, 2, OOM_HANDLED, OOM_HANDLED, 4, 1, 4, 8 * MIB, 0 },
+	{ "gets less later", NULL, 5, { { REFUSED, SESSION, 16 }, { WORKS, 0, 0 }, { GRANTED, INPUT, 8 }, { GRANTED, SESSION, 4 } }, 5, OOM_BACKED_OFF, OOM_BACKED_OFF, 0, 0, 1, 8 * MIB, 8 * MIB },
+	{ "others ended", run_others_ended, 0, { { NOTHING, 0, 0 } }, 16, OOM_RECOVERED, OOM_HANDLED, 0, 1, 1, 16 * MIB, 16 * MIB },
 	/* clang-format on */
 };
 
@@ -260,7 +147,10 @@ static void test_programs(void **state)
 
 		print_message("# %s\n", programs[i].name);
 		assert_true(run_begin(&run));
-		programs[i].run(&run);
+		if (programs[i].run)
+			programs[i].run(&run);
+		else
+			play(&run, programs[i].rounds, programs[i].steps);
 		finish(&run);
 		ooms = analysis_ooms(run.analysis, &count);
 		assert_int_equal(count, programs[i].count);
@@ -286,7 +176,7 @@ static void test_outcomes_are_counted(void **state)
 
 	(void)state;
 	assert_true(run_begin(&run));
-	run_never_got_it(&run);
+	play(&run, programs[0].rounds, programs[0].steps); /* it never got it */
 	finish(&run);
 	assert_int_equal(analysis_account(run.analysis)->oom_outcomes[OOM_RECOVERED], 0);
 	assert_int_equal(analysis_account(run.analysis)->oom_outcomes[OOM_HANDLED], 2);
